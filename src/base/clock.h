@@ -1,0 +1,43 @@
+// The three clocks, read in one file only. Wall: schedules. Monotonic:
+// durations. Boot: leases on one machine (it goes on while the machine is
+// suspended). All methods may be called from any thread.
+#pragma once
+
+#include <string>
+
+#include "base/instant.h"
+
+namespace duecourse {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Instant Wall() const = 0;
+  virtual Millis Monotonic() const = 0;
+  virtual Millis Boot() const = 0;
+};
+
+// The machine's clocks. An offset (added to the wall clock) and a rate (how many seconds pass in one real second) serve
+// tests of long stories in short time; all three clocks run at the rate, counted from construction.
+class SystemClock : public Clock {
+ public:
+  explicit SystemClock(Millis wall_offset = {}, double rate = 1.0);
+  Instant Wall() const override;
+  Millis Monotonic() const override;
+  Millis Boot() const override;
+  double rate() const { return rate_; }
+
+ private:
+  Millis wall_offset_;
+  double rate_;
+  int64_t base_wall_us_;
+  int64_t base_mono_us_;
+  int64_t base_boot_us_;
+};
+
+// The kernel's id of this boot; the same text until the machine restarts.
+std::string BootId();
+// Microseconds of CLOCK_MONOTONIC, for measuring only.
+int64_t MonotonicMicros();
+
+}  // namespace duecourse

@@ -1,0 +1,39 @@
+// The daemon's log: JSON lines, one write(2) each, so that lines of two threads
+// never mix and nothing is lost in a buffer at kill -9. Values are escaped
+// (no raw control byte reaches the file) and known secrets are replaced by ***.
+// Any thread may call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace duecourse {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+class Log {
+ public:
+  // Writes to fd (not owned). The clock must outlive the log.
+  Log(const Clock& clock, int fd, LogLevel least) : clock_(clock), fd_(fd), least_(least) {}
+  // {"time":…,"level":…,"event":…, fields…}
+  void Write(LogLevel level, std::string_view event, Json fields = Json::MakeObject());
+  void Debug(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kDebug, event, std::move(fields)); }
+  void Info(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kInfo, event, std::move(fields)); }
+  void Warning(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kWarning, event, std::move(fields)); }
+  void Problem(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kError, event, std::move(fields)); }
+
+ private:
+  const Clock& clock_;
+  int fd_;
+  LogLevel least_;
+};
+
+// A value read through {env: NAME} or {file: PATH}. Redact replaces every registered secret of six bytes or more by "***"
+// in text that leaves the program. Any thread.
+void RegisterSecret(const std::string& value);
+std::string Redact(std::string text);
+
+}  // namespace duecourse

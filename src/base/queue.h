@@ -1,0 +1,76 @@
+// A bounded queue between threads: pools post results to it, one thread takes them. Push waits while it is full; Close
+// wakes everybody, after which Push refuses and Take drains what is left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace duecourse {
+
+template <typename T>
+class Queue {
+ public:
+  explicit Queue(size_t capacity) : capacity_(capacity) {}
+
+  // False when the queue is closed (the value is dropped).
+  bool Push(T value) {
+    MutexLock lock(mutex_);
+    while (items_.size() >= capacity_ && !closed_) not_full_.Wait(mutex_);
+    if (closed_) return false;
+    items_.push_back(std::move(value));
+    not_empty_.NotifyOne();
+    return true;
+  }
+  // Everything there is, waiting at most wait_ms real milliseconds for the first (negative: without bound; 0: not at all).
+  std::vector<T> TakeAll(int64_t wait_ms) {
+    MutexLock lock(mutex_);
+    if (items_.empty() && !closed_ && wait_ms != 0) {
+      if (wait_ms > 0) {
+        not_empty_.WaitFor(mutex_, wait_ms);
+      } else {
+        while (items_.empty() && !closed_) not_empty_.Wait(mutex_);
+      }
+    }
+    std::vector<T> out(std::make_move_iterator(items_.begin()), std::make_move_iterator(items_.end()));
+    items_.clear();
+    not_full_.NotifyAll();
+    return out;
+  }
+  // The oldest, waiting for it; nothing when the queue is closed and empty.
+  std::optional<T> Take() {
+    MutexLock lock(mutex_);
+    while (items_.empty() && !closed_) not_empty_.Wait(mutex_);
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> out(std::move(items_.front()));
+    items_.pop_front();
+    not_full_.NotifyOne();
+    return out;
+  }
+  void Close() {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    not_empty_.NotifyAll();
+    not_full_.NotifyAll();
+  }
+  size_t size() {
+    MutexLock lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  const size_t capacity_;
+  Mutex mutex_;
+  CondVar not_empty_;
+  CondVar not_full_;
+  std::deque<T> items_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace duecourse

@@ -1,0 +1,33 @@
+// From when to when an occurrence may start. Wall-clock edges belong to the day
+// on which the window opens; an end at or before its start is the next day. An
+// edge in a gap moves to the gap's end; in an overlap an opening edge takes the
+// first pass and a closing edge the second. Ends are exclusive. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "time/zone.h"
+
+namespace duecourse {
+
+struct WindowSpec {
+  std::optional<int32_t> start;        // seconds of the day; nothing: the due instant opens it
+  std::optional<int32_t> end;          // seconds of the day
+  std::optional<Millis> length;        // elapsed time from the due instant, in place of `end`
+  friend bool operator==(const WindowSpec&, const WindowSpec&) = default;
+};
+
+struct Window {
+  Instant opens;
+  Instant ends;      // exclusive
+  CivilDay day;      // local day on which it opens
+  bool contains_due = true;  // false: the due time lies outside, so this is the next window to open after it
+  bool Contains(Instant t) const { return opens <= t && t < ends; }
+};
+
+// The window of an occurrence due then: the one that contains it, else the next to open. `default_length` applies where
+// neither end nor length is written.
+Window WindowFor(const WindowSpec& spec, Instant due, const Zone& zone, Millis default_length);
+
+}  // namespace duecourse
