@@ -1,0 +1,83 @@
+// Facts: what is known at one instant about one run, gathered beforehand by the
+// engine, so that the decision itself is a pure function. Plain data, cheap to
+// build: references and numbers, no text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rule/occurrence.h"
+#include "run/breaker.h"
+#include "run/run.h"
+
+namespace duecourse {
+
+struct PreconditionFact {
+  enum class Answer { kUnknown, kYes, kNo, kInvalid, kCheckFailed };
+  Answer answer = Answer::kUnknown;
+  Instant at;                   // when it was observed
+  Millis max_age;               // a yes older than this is unknown again
+  bool once_met_stays = false;  // only_if_data_ready: false, and it was once yes in this run
+  bool invalid_calls_person = false;
+};
+
+struct PoolFact {
+  int running = 0;
+  int limit = 0;
+};
+
+// What a person may override with --force --reason; never done, lease or live processes.
+struct Force {
+  bool manual = false;          // a person asked; time is not asked of `manual rerun`
+  bool time = false;
+  bool readiness = false;       // retry instants, breaker, preconditions
+  bool maintenance = false;
+};
+
+struct Facts {
+  Instant now;
+  Force force;
+  // Is it done?
+  RunState state = RunState::kScheduled;
+  Reason state_reason = Reason::kNotDue;
+  bool key_done = false;            // another run of this key succeeded
+  // Is it time?
+  bool paused = false;
+  Occurrence::Day day = Occurrence::Day::kOpen;
+  Instant due;
+  Instant opens;
+  Instant ends;                     // of the window, exclusive
+  Instant max_delay_end = kNever;   // due + max_delay: earlier end of catch-up starts
+  Instant busy_until = kLongAgo;    // avoid hours: later than now while inside (catch-up only)
+  Instant maintenance_until = kLongAgo;
+  int maintenance_index = -1;
+  // Is it ready?
+  int counted = 0;
+  int uncounted = 0;
+  int attempts_max = 1;
+  Instant next_at = kLongAgo;       // of a retry, a catch-up or a not-ready wait
+  bool next_is_catchup = false;
+  bool breaker_open = false;
+  Instant breaker_until = kLongAgo;
+  bool breaker_trial_taken = false; // another run is, or comes first for, the trial
+  std::span<const PreconditionFact> preconditions;
+  // Is it ours?
+  bool key_running = false;         // a live lease on this key
+  bool previous_alive = false;      // processes of a former attempt are still there
+  bool earlier_open = false;        // in_order
+  int task_running = 0;
+  int task_limit = 1;
+  bool first_attempt = true;        // min_interval is asked of first attempts only
+  Instant min_interval_until = kLongAgo;       // last first start + min_interval
+  Instant pool_interval_until = kLongAgo;
+  std::span<const PoolFact> pools;
+  bool draining = false;
+  bool clock_skewed = false;
+  bool store_available = true;
+  Millis check_interval = Seconds(30);
+};
+
+// not_ready and not_started together at most this many a run, then a person.
+inline constexpr int kUncountedMax = 100;
+
+}  // namespace duecourse
