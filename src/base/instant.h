@@ -20,11 +20,17 @@ constexpr int64_t SaturatingAdd(int64_t a, int64_t b) {
   return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
 
+constexpr int64_t SaturatingSubtract(int64_t a, int64_t b) {
+  int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return b < 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
 struct Millis {
   int64_t count = 0;
   friend constexpr auto operator<=>(Millis, Millis) = default;
   friend constexpr Millis operator+(Millis a, Millis b) { return {SaturatingAdd(a.count, b.count)}; }
-  friend constexpr Millis operator-(Millis a, Millis b) { return {SaturatingAdd(a.count, -b.count)}; }
+  friend constexpr Millis operator-(Millis a, Millis b) { return {SaturatingSubtract(a.count, b.count)}; }
 };
 
 constexpr Millis Seconds(int64_t n) { return {n * 1000}; }
@@ -36,8 +42,8 @@ struct Instant {
   int64_t ms = 0;
   friend constexpr auto operator<=>(Instant, Instant) = default;
   friend constexpr Instant operator+(Instant a, Millis b) { return {SaturatingAdd(a.ms, b.count)}; }
-  friend constexpr Instant operator-(Instant a, Millis b) { return {SaturatingAdd(a.ms, -b.count)}; }
-  friend constexpr Millis operator-(Instant a, Instant b) { return {SaturatingAdd(a.ms, -b.ms)}; }
+  friend constexpr Instant operator-(Instant a, Millis b) { return {SaturatingSubtract(a.ms, b.count)}; }
+  friend constexpr Millis operator-(Instant a, Instant b) { return {SaturatingSubtract(a.ms, b.ms)}; }
 };
 
 // Later than every instant that is ever planned, yet inside int64 after any arithmetic.
@@ -49,9 +55,10 @@ std::string FormatUtc(Instant instant);
 // Reads what FormatUtc writes, and an offset (+08:00) in place of Z. Errors name what was expected.
 Result<Instant> ParseUtc(std::string_view text);
 
-// "90s", "1h30m", "2d", "250ms": the shortest exact spelling.
+// "90s", "1h30m", "2d", "250ms": exact, from the largest unit down; below two minutes in seconds, and with a fraction of a
+// second below ten seconds in milliseconds. A negative span has a leading "-"; none is "0s".
 std::string FormatMillis(Millis span);
-// Reads ms, s, m, h, d and sums of them ("1h30m"). A bare number is an error that says so. At most 10 years.
+// Reads ms, s, m, h, d and sums of them from large to small ("1h30m"), no sign. A bare number is an error that says so. At most 10 years.
 Result<Millis> ParseMillis(std::string_view text);
 
 }  // namespace duecourse

@@ -37,6 +37,17 @@ std::string AsciiLower(std::string_view text);
 // Whole text as a decimal integer in int64, else nothing. No sign '+', no spaces, no leading zeros but "0".
 std::optional<int64_t> ParseInteger(std::string_view text);
 
+// The character at the front of non-empty bytes. Where they are no UTF-8 (overlong, surrogate, cut off, beyond U+10FFFF),
+// valid is false and length is how many bytes one U+FFFD stands for.
+struct Utf8Character {
+  char32_t code = 0;
+  size_t length = 1;
+  bool valid = false;
+};
+Utf8Character NextUtf8(std::string_view bytes);
+// Characters that change what a reader sees instead of being seen: C0 and C1 controls, DEL, bidi marks and overrides,
+// line and paragraph separators, a byte-order mark.
+bool IsControlCharacter(char32_t code);
 bool IsValidUtf8(std::string_view bytes);
 // Bytes made safe to show: invalid UTF-8 becomes U+FFFD, control characters (NUL, escape, bidi overrides) become
 // visible escapes such as \x1b; newline and tab stay when keep_lines is true.
