@@ -42,11 +42,13 @@ Millis SystemClock::Monotonic() const {
   return Millis{ScaledMillis(base_mono_us_, ReadMicros(CLOCK_MONOTONIC), rate_)};
 }
 
-Millis SystemClock::Boot() const { return Millis{ScaledMillis(base_boot_us_, ReadMicros(CLOCK_BOOTTIME), rate_)}; }
+Millis SystemClock::Boot() const {
+  return Millis{ScaledMillis(base_boot_us_, ReadMicros(CLOCK_BOOTTIME), rate_)};
+}
 
 std::string BootId() {
-  // Without /proc nobody can tell this boot from another, so the id matches no stored one: an unfinished attempt of
-  // before then counts as unknown, never as surely not started.
+  // Without /proc nobody can tell this boot from another, so the id matches no stored one: an unfinished
+  // attempt of before then counts as unknown, never as surely not started.
   static const std::string id = [] {
     Result<std::string> text = ReadFile("/proc/sys/kernel/random/boot_id", 256);
     if (text.ok() && !Trim(*text).empty()) return std::string(Trim(*text));

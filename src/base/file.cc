@@ -32,7 +32,8 @@ std::string_view KindOf(mode_t mode) {
 }
 
 bool EndsWithAny(std::string_view name, const std::vector<std::string>& suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(), [&](const std::string& s) { return name.ends_with(s); });
+  return std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](const std::string& s) { return name.ends_with(s); });
 }
 
 // 0, or the errno of the write that failed.
@@ -77,7 +78,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   if (!fd.valid()) return FileError(path, "cannot open", errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return FileError(path, "cannot read", errno);
-  if (!S_ISREG(info.st_mode)) return Error(StrCat(path, ": is ", KindOf(info.st_mode), "; a regular file is needed"));
+  if (!S_ISREG(info.st_mode))
+    return Error(StrCat(path, ": is ", KindOf(info.st_mode), "; a regular file is needed"));
   Error too_large(StrCat(path, ": is larger than the ", max_bytes, " bytes allowed"));
   if (static_cast<uint64_t>(info.st_size) > max_bytes) return too_large;
   // The size is a hint only: the file may grow meanwhile, and files in /proc say 0.
@@ -114,12 +116,14 @@ Status WriteFileAtomic(const std::string& path, std::string_view content, bool s
   if (sync && ::fdatasync(fd.get()) != 0) return fail("cannot sync", errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot replace", errno);
   if (sync) {
-    if (int error = SyncFolder(ParentFolder(path)); error != 0) return FileError(path, "cannot sync its folder", error);
+    if (int error = SyncFolder(ParentFolder(path)); error != 0)
+      return FileError(path, "cannot sync its folder", error);
   }
   return {};
 }
 
-Result<std::vector<std::string>> ListFiles(const std::string& folder, const std::vector<std::string>& suffixes) {
+Result<std::vector<std::string>> ListFiles(const std::string& folder,
+                                           const std::vector<std::string>& suffixes) {
   struct CloseFolder {
     void operator()(DIR* handle) const { ::closedir(handle); }
   };

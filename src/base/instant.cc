@@ -20,8 +20,8 @@ struct Date {
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-// Days since 1970-01-01 of the proleptic Gregorian calendar. Years are counted from March, so that the leap day is the
-// last of its year and the length of a month needs no table.
+// Days since 1970-01-01 of the proleptic Gregorian calendar. Years are counted from March, so that the leap
+// day is the last of its year and the length of a month needs no table.
 int64_t DaysOf(Date date) {
   int64_t year = date.month <= 2 ? date.year - 1 : date.year;
   int64_t era = FloorDivide(year, 400);
@@ -101,7 +101,8 @@ struct Unit {
   std::string_view name;
   int64_t ms;
 };
-constexpr std::array<Unit, 5> kUnits = {{{"d", kDayMs}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
+constexpr std::array<Unit, 5> kUnits = {
+    {{"d", kDayMs}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 
 Error SpanError(std::string_view text, std::string_view why) {
   return Error(StrCat("\"", ShowBytes(text.substr(0, 40), false), "\" is no length of time: ", why));
@@ -120,8 +121,9 @@ std::string FormatUtc(Instant instant) {
   std::array<char, 64> buffer{};
   int seconds = static_cast<int>(in_day / 1000);
   int millis = static_cast<int>(in_day % 1000);
-  std::snprintf(buffer.data(), buffer.size(), "%04lld-%02d-%02dT%02d:%02d:%02d", static_cast<long long>(date.year),
-                date.month, date.day, seconds / 3600, seconds / 60 % 60, seconds % 60);
+  std::snprintf(buffer.data(), buffer.size(), "%04lld-%02d-%02dT%02d:%02d:%02d",
+                static_cast<long long>(date.year), date.month, date.day, seconds / 3600, seconds / 60 % 60,
+                seconds % 60);
   std::string out = buffer.data();
   if (millis != 0) {
     std::snprintf(buffer.data(), buffer.size(), ".%03d", millis);
@@ -145,7 +147,8 @@ Result<Instant> ParseUtc(std::string_view text) {
   if (day < 1 || day > DaysInMonth(year, month)) {
     return Error(StrCat("\"", text, "\" is no instant: that month has ", DaysInMonth(year, month), " days"));
   }
-  int64_t ms = DaysOf({year, month, day}) * kDayMs + hour * 3'600'000LL + minute * 60'000LL + second * 1000LL + millis;
+  int64_t ms =
+      DaysOf({year, month, day}) * kDayMs + hour * 3'600'000LL + minute * 60'000LL + second * 1000LL + millis;
   return Instant{ms - offset_ms};
 }
 
@@ -172,7 +175,8 @@ Result<Millis> ParseMillis(std::string_view text) {
   if (text.empty()) return Error("a length of time is missing; write one like 30s, 5m or 1h30m");
   if (IsDigits(text)) {
     std::string number(text.substr(0, 20));
-    return SpanError(text, StrCat("the unit is missing; write ", number, "s, ", number, "m or ", number, "h"));
+    return SpanError(text,
+                     StrCat("the unit is missing; write ", number, "s, ", number, "m or ", number, "h"));
   }
   int64_t total = 0;
   size_t next_unit = 0;
@@ -191,7 +195,8 @@ Result<Millis> ParseMillis(std::string_view text) {
     if (digits == 0 || unit == kUnits.size()) {
       return SpanError(text, "expected whole numbers with a unit of ms, s, m, h or d, like 90s or 1h30m");
     }
-    if (unit < next_unit) return SpanError(text, "units go from the largest to the smallest, each once, like 1h30m");
+    if (unit < next_unit)
+      return SpanError(text, "units go from the largest to the smallest, each once, like 1h30m");
     if (number > kMaxSpanMs / kUnits[unit].ms) return SpanError(text, "it is longer than ten years (3650d)");
     total += number * kUnits[unit].ms;
     if (total > kMaxSpanMs) return SpanError(text, "it is longer than ten years (3650d)");

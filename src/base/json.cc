@@ -18,7 +18,8 @@ const Json& NullJson() {
   return null;
 }
 
-// Builds our value from the library's events. A container is finished on the stack and then moved into its parent.
+// Builds our value from the library's events. A container is finished on the stack and then moved into its
+// parent.
 class Reader : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Put(Json()); }
@@ -41,16 +42,19 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override {
     Frame frame = Close();
     if (const std::string* name = DuplicateName(frame.members); name != nullptr) {
-      return Fail(StrCat("the name \"", ShowBytes(name->substr(0, 100), false), "\" appears twice in one object"));
+      return Fail(
+          StrCat("the name \"", ShowBytes(name->substr(0, 100), false), "\" appears twice in one object"));
     }
     return Put(Json(std::move(frame.members)));
   }
   bool end_array() override { return Put(Json(Close().items)); }
-  bool parse_error(std::size_t position, const std::string& token, const nlohmann::json::exception&) override {
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::json::exception&) override {
     if (position == 0 && token.empty()) return Fail("it is empty");
     constexpr size_t kShown = 40;
     size_t cut = token.size() > kShown ? token.size() - kShown : 0;
-    return Fail(StrCat("no JSON any more at byte ", position, ", near \"", ShowBytes(token.substr(cut), false), "\""));
+    return Fail(StrCat("no JSON any more at byte ", position, ", near \"",
+                       ShowBytes(token.substr(cut), false), "\""));
   }
 
   Json Take() { return std::move(root_); }
@@ -143,7 +147,8 @@ void AppendEscaped(std::string& out, char c) {
   }
 }
 
-// Besides what JSON asks for, characters that would steer a terminal or reorder text are escaped: logs are read there.
+// Besides what JSON asks for, characters that would steer a terminal or reorder text are escaped: logs are
+// read there.
 void AppendString(std::string& out, std::string_view text) {
   out += '"';
   size_t plain_from = 0;

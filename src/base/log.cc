@@ -28,8 +28,8 @@ const char* LevelName(LogLevel level) {
   return "error";
 }
 
-// The secrets of this process. They are process-wide on purpose: text that leaves the program must be clean whichever
-// part of it made the text and whichever part read the secret.
+// The secrets of this process. They are process-wide on purpose: text that leaves the program must be clean
+// whichever part of it made the text and whichever part read the secret.
 struct Secrets {
   Mutex mutex;
   std::vector<std::string> needles GUARDED_BY(mutex);  // longest first, so that none hides a part of another
@@ -44,10 +44,12 @@ void AddNeedle(Secrets& secrets, const std::string& needle) REQUIRES(secrets.mut
   std::vector<std::string>& needles = secrets.needles;
   if (std::find(needles.begin(), needles.end(), needle) != needles.end()) return;
   needles.push_back(needle);
-  std::stable_sort(needles.begin(), needles.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::stable_sort(needles.begin(), needles.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
-// One write(2) for one line. A full pipe is waited for a moment and then the line is lost: the log never stops the daemon.
+// One write(2) for one line. A full pipe is waited for a moment and then the line is lost: the log never
+// stops the daemon.
 void WriteLine(int fd, std::string_view line) {
   constexpr int kPatienceMs = 100;
   while (!line.empty()) {

@@ -53,7 +53,8 @@ void AddBlock(State& state, const unsigned char* block) {
 }  // namespace
 
 std::string Sha256Hex(std::string_view bytes) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const uint64_t bit_length = static_cast<uint64_t>(bytes.size()) * 8;
   while (bytes.size() >= 64) {
     AddBlock(state, reinterpret_cast<const unsigned char*>(bytes.data()));

@@ -36,7 +36,8 @@ void AppendEscape(std::string& out, char32_t code) {
     out += "\\r";
   } else {
     std::array<char, 16> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), code < 0x80 ? "\\x%02x" : "\\u%04x", static_cast<unsigned>(code));
+    std::snprintf(buffer.data(), buffer.size(), code < 0x80 ? "\\x%02x" : "\\u%04x",
+                  static_cast<unsigned>(code));
     out += buffer.data();
   }
 }
@@ -98,7 +99,8 @@ std::string AsciiLower(std::string_view text) {
 std::optional<int64_t> ParseInteger(std::string_view text) {
   bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > 19 || (text.front() == '0' && (text.size() > 1 || negative))) return std::nullopt;
+  if (text.empty() || text.size() > 19 || (text.front() == '0' && (text.size() > 1 || negative)))
+    return std::nullopt;
   int64_t value = 0;  // kept negative, since the smallest int64 has no positive twin
   for (char c : text) {
     if (c < '0' || c > '9') return std::nullopt;

@@ -19,8 +19,12 @@ namespace duecourse {
 inline constexpr size_t kYamlMaxBytes = 16u << 20;
 inline constexpr size_t kYamlMaxScalarBytes = 1u << 20;
 inline constexpr int kYamlMaxDepth = 32;
-inline constexpr size_t kYamlMaxNodes = 4'000'000;  // in one text
-inline constexpr int kYamlMaxAliases = 100;         // in one document
+inline constexpr size_t kYamlMaxNodes = 4'000'000;        // in one text
+inline constexpr size_t kYamlMaxStandingNodes = 500'000;  // of one document, less the entries already streamed away
+inline constexpr int kYamlMaxAliases = 100;               // in one document
+inline constexpr size_t kYamlMaxAliasBytes = 4u << 20;    // what anchors and aliases stand for, in one text
+inline constexpr int kYamlMaxDocuments = 200'000;         // in one text
+inline constexpr size_t kYamlMaxFaults = 100;             // reported for one text
 
 struct YamlPlace {
   int line = 0;  // from 1; 0 = no place
@@ -51,10 +55,10 @@ struct YamlText {
 
 YamlText ParseYaml(std::string_view text);
 
-// Streaming form for large files: `document` is called for each top-level document, and, where the document is a map
-// holding the key `list_key` with a sequence or map of maps, `item` is called for each entry as soon as it is complete
-// and the entry is then dropped from the tree, so that 100,000 rules never stand in memory at once.
-// (Provided by ParseYaml's implementation; see rule/load.cc for its use.)
+// Streaming form for large files: `Document` is called for each top-level document, and, where the document is a map
+// holding one of list_keys with a sequence or map, `Item` is called for each entry as soon as it is complete, and the
+// entry is then dropped from the tree (the list stands empty in the document), so that 100,000 entries never stand in
+// memory at once. Entries are handed over before later faults are known: use them only where no fault is returned.
 struct YamlSink {
   virtual ~YamlSink() = default;
   virtual void Document(YamlNode node) = 0;
