@@ -10,7 +10,7 @@
 
 #include "base/instant.h"
 #include "base/json.h"
-#include "rule/execution.h"
+#include "rule/rule.h"
 #include "run/reason.h"
 #include "time/civil.h"
 
@@ -58,6 +58,7 @@ struct Run {
   int counted = 0;             // automatic attempts that count toward max_total_attempts
   int uncounted = 0;           // not_ready + not_started
   int failures = 0;            // consecutive failed attempts, for alert levels
+  AlertLevel told = AlertLevel::kNone;  // highest level that a message of this run's episode has had
   Ladder ladder;
   std::optional<Instant> next_at;   // of retrying and catchup_waiting, and of a not-ready wait
   bool next_lost_rerun = false;     // the next attempt follows a lost one: it uses no rung
