@@ -6,14 +6,13 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <istream>
 #include <optional>
 #include <streambuf>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "base/yaml_guard.h"
 
 namespace duecourse {
 namespace {
@@ -30,159 +29,21 @@ class TextBuffer : public std::streambuf {
   }
 };
 
-std::string CodePoint(char32_t code) {
-  std::array<char, 16> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "U+%04X", static_cast<unsigned>(code));
-  return buffer.data();
-}
-
-bool IsForbidden(char32_t code) {
-  return IsControlCharacter(code) && code != '\n' && code != '\t' && code != '\r';
-}
-
-// Faults in order, and no more than a person can use.
-class Faults {
- public:
-  void Add(YamlPlace place, std::string message) {
-    if (list_.size() < kYamlMaxFaults) list_.push_back({place, std::move(message)});
-  }
-  std::vector<YamlFault> Take() {
-    auto before = [](const YamlFault& a, const YamlFault& b) {
-      return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
-    };
-    std::stable_sort(list_.begin(), list_.end(), before);
-    return std::move(list_);
-  }
-  bool empty() const { return list_.empty(); }
-
- private:
-  std::vector<YamlFault> list_;
-};
-
-// Line starts, to turn the library's byte columns into characters and to look at a line once more for an
-// error's text.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {
-    starts_.push_back(0);
-    for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
-      starts_.push_back(at + 1);
-    }
-  }
-  std::string_view Line(size_t index) const {
-    if (index >= starts_.size()) return {};
-    size_t end = index + 1 < starts_.size() ? starts_[index + 1] - 1 : text_.size();
-    return text_.substr(starts_[index], end - starts_[index]);
-  }
-  // Events come in the order of the text, so counting goes on where it stopped: a long line stays cheap.
-  YamlPlace Place(const YAML::Mark& mark) {
-    auto line = static_cast<size_t>(std::max(mark.line, 0));
-    auto column = static_cast<size_t>(std::max(mark.column, 0));
-    if (line != line_ || column < bytes_) {
-      line_ = line;
-      bytes_ = 0;
-      characters_ = 0;
-    }
-    std::string_view whole = Line(line);
-    for (size_t end = std::min(column, whole.size()); bytes_ < end; ++bytes_) {
-      bool continues = (static_cast<unsigned char>(whole[bytes_]) & 0xC0) == 0x80;
-      if (!continues) ++characters_;
-    }
-    return {static_cast<int>(line) + 1, static_cast<int>(characters_) + 1};
-  }
-
- private:
-  std::string_view text_;
-  std::vector<size_t> starts_;
-  size_t line_ = 0;
-  size_t bytes_ = 0;
-  size_t characters_ = 0;
-};
-
-// What has to hold before the library sees a byte of the text.
-void CheckCharacters(std::string_view text, Faults& faults) {
-  int line = 1;
-  int column = 1;
-  while (!text.empty() && faults.empty()) {
-    Utf8Character next = NextUtf8(text);
-    if (!next.valid) {
-      faults.Add({line, column}, "these bytes are not UTF-8; save the file as UTF-8");
-    } else if (IsForbidden(next.code)) {
-      faults.Add({line, column},
-                 StrCat("the invisible character ", CodePoint(next.code), " may not stand here; delete it"));
-    }
-    ++column;
-    if (next.code == '\n') {
-      ++line;
-      column = 1;
-    }
-    text.remove_prefix(next.length);
-  }
-}
-
-void CheckBytes(std::string_view text, Faults& faults) {
-  if (text.size() > kYamlMaxBytes) {
-    return faults.Add({},
-                      StrCat("the text has ", text.size(), " bytes; at most ", kYamlMaxBytes, " are read"));
-  }
-  bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
-               (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
-  if (utf16) return faults.Add({1, 1}, "the text is UTF-16 or UTF-32; save the file as UTF-8");
-  CheckCharacters(text, faults);
-}
-
-// The library's words for the commonest faults say what its scanner missed; these say what to look at.
-std::string SyntaxMessage(const std::string& raw, std::string_view line, std::string_view line_before) {
-  auto tab_indented = [](std::string_view l) {
-    size_t text_from = l.find_first_not_of(" \t\r");
-    return text_from != std::string_view::npos && l.substr(0, text_from).find('\t') != std::string_view::npos;
-  };
-  if (tab_indented(line) || tab_indented(line_before))
-    return "a tab stands in the indentation; YAML takes spaces only";
-  if (raw.find("end of map not found") != std::string::npos ||
-      raw.find("end of sequence not found") != std::string::npos) {
-    return "this line does not belong to the block above it; look at the indentation, and at a missing \":\" "
-           "or \"- \"";
-  }
-  if (raw.find("illegal map value") != std::string::npos) {
-    return "a \":\" with a value may not stand here; quote the text if it belongs to it";
-  }
-  if (raw.find("the referenced anchor is not defined") != std::string::npos)
-    return "this alias names an anchor (&name) that is not above it";
-  return raw;
-}
-
-size_t Cost(const YamlNode& node) {
-  size_t cost = sizeof(YamlNode) + node.scalar.size();
-  for (const YamlNode& item : node.items) cost += Cost(item);
-  for (const auto& member : node.members) cost += Cost(member.first) + Cost(member.second);
-  return cost;
-}
-
-size_t CountNodes(const YamlNode& node) {
-  size_t count = 1;
-  for (const YamlNode& item : node.items) count += CountNodes(item);
-  for (const auto& member : node.members) count += CountNodes(member.first) + CountNodes(member.second);
-  return count;
-}
-
-int Height(const YamlNode& node) {
-  int height = 0;
-  for (const YamlNode& item : node.items) height = std::max(height, Height(item));
-  for (const auto& member : node.members) height = std::max(height, Height(member.second));
-  return height + 1;
-}
+// The library counts from 0 and marks "nowhere" by -1.
+size_t LineOf(const YAML::Mark& mark) { return static_cast<size_t>(std::max(mark.line, 0)); }
+size_t ColumnOf(const YAML::Mark& mark) { return static_cast<size_t>(std::max(mark.column, 0)); }
 
 // Takes the library's events and builds our tree, one frame for each container that is open.
 class Builder : public YAML::EventHandler {
  public:
-  Builder(std::string_view text, const std::vector<std::string>& list_keys, YamlSink& sink, Faults& faults)
+  Builder(std::string_view text, const std::vector<std::string>& list_keys, YamlSink& sink,
+          YamlFaults& faults)
       : lines_(text), list_keys_(list_keys), sink_(sink), faults_(faults) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    document_place_ = lines_.Place(mark);
+    document_place_ = Place(mark);
     // After something it cannot place, the library goes on as if a document began there, for ever.
-    std::string_view line = lines_.Line(static_cast<size_t>(std::max(mark.line, 0)));
+    std::string_view line = lines_.Line(LineOf(mark));
     if (documents_ > 0 && !line.starts_with("---")) {
       Stop(document_place_,
            "text follows the end of the document; another document begins with a line \"---\"");
@@ -208,9 +69,8 @@ class Builder : public YAML::EventHandler {
                 const std::string& value) override {
     YamlNode node = NewNode(YamlNode::Kind::kScalar, mark);
     node.quoted = tag == "!";
-    std::string_view line = lines_.Line(static_cast<size_t>(std::max(mark.line, 0)));
-    bool bare_tag =
-        node.quoted && line.substr(std::min(line.size(), static_cast<size_t>(mark.column))).starts_with('!');
+    std::string_view line = lines_.Line(LineOf(mark));
+    bool bare_tag = node.quoted && line.substr(std::min(line.size(), ColumnOf(mark))).starts_with('!');
     if (bare_tag || (!tag.empty() && tag != "?" && tag != "!")) RefuseTag(node.place, tag);
     if (value.size() > kYamlMaxScalarBytes) {
       Stop(node.place,
@@ -221,14 +81,14 @@ class Builder : public YAML::EventHandler {
     Finish(std::move(node), anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    YamlPlace place = lines_.Place(mark);
+    YamlPlace place = Place(mark);
     auto found = anchors_.find(anchor);
     if (found == anchors_.end()) Stop(place, "this alias stands inside the value it names, which has no end");
     if (++aliases_ > kYamlMaxAliases)
       Stop(place, StrCat("more than ", kYamlMaxAliases, " aliases in one document"));
-    Spend(place, Cost(found->second));
-    if (static_cast<int>(stack_.size()) + Height(found->second) > kYamlMaxDepth + 1) StopTooDeep(place);
-    CountStanding(place, CountNodes(found->second));
+    Spend(place, YamlCost(found->second));
+    if (static_cast<int>(stack_.size()) + YamlHeight(found->second) > kYamlMaxDepth + 1) StopTooDeep(place);
+    CountStanding(place, YamlCount(found->second));
     YamlNode copy = found->second;
     copy.place = place;
     Finish(std::move(copy), YAML::NullAnchor);
@@ -245,9 +105,9 @@ class Builder : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
   void SyntaxFault(const YAML::Mark& mark, const std::string& raw) {
-    auto line = static_cast<size_t>(std::max(mark.line, 0));
+    auto line = LineOf(mark);
     std::string_view line_before = line > 0 ? lines_.Line(line - 1) : std::string_view();
-    faults_.Add(lines_.Place(mark), SyntaxMessage(raw, lines_.Line(line), line_before));
+    faults_.Add(Place(mark), YamlSyntaxMessage(raw, lines_.Line(line), line_before));
   }
 
  private:
@@ -258,6 +118,8 @@ class Builder : public YAML::EventHandler {
     bool streamed = false;                            // a list whose entries go to the sink
     std::unordered_map<std::string, YamlPlace> seen;  // the keys, once there are many or they are not kept
   };
+  YamlPlace Place(const YAML::Mark& mark) { return lines_.Place(LineOf(mark), ColumnOf(mark)); }
+
   static constexpr size_t kFewMembers = 16;
 
   [[noreturn]] void Stop(YamlPlace place, std::string message) {
@@ -274,7 +136,7 @@ class Builder : public YAML::EventHandler {
   void CheckEscapes(YamlPlace place, std::string_view value) {
     while (!value.empty()) {
       Utf8Character next = NextUtf8(value);
-      if (!next.valid || IsForbidden(next.code)) {
+      if (!next.valid || IsYamlForbidden(next.code)) {
         faults_.Add(place, StrCat("this text holds the control character ", CodePoint(next.code),
                                   ", which is not allowed"));
         return;
@@ -301,7 +163,7 @@ class Builder : public YAML::EventHandler {
   YamlNode NewNode(YamlNode::Kind kind, const YAML::Mark& mark) {
     YamlNode node;
     node.kind = kind;
-    node.place = mark.line < 0 ? document_place_ : lines_.Place(mark);
+    node.place = mark.line < 0 ? document_place_ : Place(mark);
     CountStanding(node.place, 1);
     return node;
   }
@@ -331,7 +193,7 @@ class Builder : public YAML::EventHandler {
   // A complete node goes into the container it stands in.
   void Finish(YamlNode node, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) {
-      Spend(node.place, Cost(node));
+      Spend(node.place, YamlCost(node));
       anchors_[anchor] = node;
     }
     if (stack_.empty()) {
@@ -398,7 +260,7 @@ class Builder : public YAML::EventHandler {
     return at->second;
   }
   void Emit(YamlNode key, YamlNode node) {
-    size_t dropped = CountNodes(node) + (key.kind == YamlNode::Kind::kNull ? 0 : 1);
+    size_t dropped = YamlCount(node) + (key.kind == YamlNode::Kind::kNull ? 0 : 1);
     standing_ -= std::min(standing_, dropped);
     sink_.Item(stack_.front().key ? stack_.front().key->scalar : std::string(), std::move(key),
                std::move(node));
@@ -412,10 +274,10 @@ class Builder : public YAML::EventHandler {
     list.members.clear();
   }
 
-  Lines lines_;
+  YamlLines lines_;
   const std::vector<std::string>& list_keys_;
   YamlSink& sink_;
-  Faults& faults_;
+  YamlFaults& faults_;
   std::vector<Frame> stack_;
   YamlNode root_;
   YamlPlace document_place_;
@@ -449,9 +311,9 @@ const YamlNode* YamlNode::Find(std::string_view key) const {
 
 std::vector<YamlFault> StreamYaml(std::string_view text, const std::vector<std::string>& list_keys,
                                   YamlSink& sink) {
-  Faults faults;
+  YamlFaults faults;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  CheckBytes(text, faults);
+  CheckYamlBytes(text, faults);
   if (!faults.empty()) return faults.Take();
   Builder builder(text, list_keys, sink, faults);
   try {
