@@ -22,6 +22,7 @@ struct ErrorRule {
   std::vector<std::pair<int, int>> ranges;   // kExit, kStatus, kSignal: inclusive
   std::string contains;                      // kOutput: plain text in the tail of either stream
   FailureClass as = FailureClass::kUnknown;
+  friend bool operator==(const ErrorRule&, const ErrorRule&) = default;
 };
 
 // For tests, drills and benches: ends at once (or after `after`) as it says, without a process.
@@ -53,6 +54,7 @@ struct ExecutionRule {
   std::vector<ErrorRule> errors;
   bool kill_at_window_end = false;
   bool stop_on_store_loss = false;            // on_store_loss: stop
+  friend bool operator==(const ExecutionRule&, const ExecutionRule&) = default;
 };
 
 }  // namespace duecourse

@@ -44,6 +44,7 @@ struct FlagCondition {
   Template name;
   bool dated = true;                     // asks for this run's business date; false where the name itself renders a date
   std::optional<Template> value;         // the flag's value must equal it
+  friend bool operator==(const FlagCondition&, const FlagCondition&) = default;
 };
 struct FileCondition {
   enum class ModifiedAfter { kNone, kBusinessDate, kDue, kWindowStart };
@@ -55,6 +56,7 @@ struct FileCondition {
   std::optional<Template> checksum;      // hex SHA-256, or the path of a file that holds one
   ModifiedAfter modified_after = ModifiedAfter::kNone;
   Millis stable_for;                     // 0: none
+  friend bool operator==(const FileCondition&, const FileCondition&) = default;
 };
 struct TaskCondition {
   Template task;                         // "self" is the task itself
@@ -62,9 +64,11 @@ struct TaskCondition {
   Date business_date = Date::kSame;
   std::optional<Template> key;
   bool ended = false;                    // state: ended (any final state) in place of success
+  friend bool operator==(const TaskCondition&, const TaskCondition&) = default;
 };
 struct CommandCondition {
   std::vector<Template> argv;
+  friend bool operator==(const CommandCondition&, const CommandCondition&) = default;
 };
 
 struct Precondition {
@@ -79,6 +83,7 @@ struct Precondition {
   Millis timeout = Seconds(10);
   Millis max_age = Seconds(60);          // a yes is reused that long
   bool on_invalid_manual = false;        // on_invalid: manual
+  friend bool operator==(const Precondition&, const Precondition&) = default;
 };
 
 const char* PreconditionTypeName(Precondition::Type type);

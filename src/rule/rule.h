@@ -54,6 +54,7 @@ struct TriggerRule {
   std::vector<std::string> pools;
   Millis lease_ttl = Seconds(60);
   Millis lease_heartbeat = Seconds(15);
+  friend bool operator==(const TriggerRule&, const TriggerRule&) = default;
 };
 
 struct AvoidHours {  // local times of day; an end at or before its start is the next day
@@ -79,6 +80,7 @@ struct RetryRule {
   int breaker_failures = 0;         // written: consecutive failed attempts; 0: three runs that used up their ladder
   Millis breaker_cooldown = Minutes(30);
   bool breaker_manual = false;      // then: manual
+  friend bool operator==(const RetryRule&, const RetryRule&) = default;
 };
 
 enum class AlertLevel { kNone, kP3, kP2, kP1 };  // rising
@@ -88,12 +90,14 @@ struct AlertRule {
   Policy policy = Policy::kGraded;
   std::vector<std::pair<Event, AlertLevel>> levels;          // what the rule changes
   std::vector<std::pair<std::string, Millis>> stuck;         // state name -> limit
+  friend bool operator==(const AlertRule&, const AlertRule&) = default;
 };
 
 struct ForEachValue {
   std::string id;     // "channel=app": names and values in the rule's order; identity of (task, value)
   Fields fields;
   std::optional<Schedule> schedule;  // where zone_by_value
+  friend bool operator==(const ForEachValue&, const ForEachValue&) = default;
 };
 
 // A key of a later issue, kept as written so that it prints back; `check` says "not supported yet", `serve` refuses.
@@ -103,6 +107,10 @@ struct UnsupportedKey {
   int line = 0;
   int column = 0;
   std::string text;   // YAML as it prints back
+  // Where it stood is not part of what it says.
+  friend bool operator==(const UnsupportedKey& a, const UnsupportedKey& b) {
+    return a.path == b.path && a.what == b.what && a.text == b.text;
+  }
 };
 
 struct RuleBody {
@@ -122,11 +130,17 @@ struct RuleBody {
   std::vector<Template> on_success_flags;
   AlertRule alerts;
   std::vector<ForEachValue> for_each;  // empty: one value with an empty id
-  std::vector<std::pair<std::string, std::string>> whys;  // block path -> why ("window", "retry", "preconditions[1]")
+  std::vector<std::pair<std::string, std::string>> whys;  // block path -> why: "window", "retry", "retry.catchup"
   std::vector<UnsupportedKey> unsupported;
+  std::string hash;            // SHA-256 of what the body means (its effective print); equal bodies, equal hashes
 
+  // Has preconditions.
+  bool Waits() const { return !trigger.preconditions.empty(); }
+  // Has a ladder or a catch-up.
+  bool Retries() const { return retry.immediate_max > 0 || !retry.backoff.empty() || retry.catchup; }
   // True where the rule waits, retries, catches up, fans out or has another business date (section 2 of the concepts).
   bool Elaborate() const;
+  friend bool operator==(const RuleBody&, const RuleBody&) = default;
 };
 
 struct Task {

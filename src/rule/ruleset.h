@@ -50,6 +50,7 @@ struct LoadRequest {
 };
 struct Loaded {
   std::shared_ptr<const RuleSet> set;    // null where there are errors
+  std::shared_ptr<const RuleSet> readable;  // the rules that could be read, errors or not; for `check` only, never to run
   std::vector<Finding> findings;         // errors of reading; lint adds its own (rule/lint.h)
   size_t tasks_seen = 0;
 };

@@ -28,7 +28,7 @@ struct AtSchedule {
 };
 
 struct Schedule {
-  std::variant<CronSchedule, EverySchedule, AtSchedule> kind;
+  std::variant<CronSchedule, EverySchedule, AtSchedule> kind = EverySchedule{};  // every 0: never due
   Zone zone = Zone::Utc();
 
   std::optional<Instant> Next(Instant after) const;       // strictly later
