@@ -89,9 +89,9 @@ class Database {
   // Moves the log's pages into the database file; truncate also empties the log, waiting for readers up to
   // busy_timeout.
   DbStatus Checkpoint(bool truncate, Checkpointed* done = nullptr);
-  // A consistent copy at to_path (which must not exist), while others go on writing. pages_at_once bounds how
-  // long the source is read-locked at a time.
-  DbStatus BackupTo(const std::string& to_path, int pages_at_once = 256);
+  // A consistent copy at to_path, which must not exist; others go on writing meanwhile. Nothing is left there
+  // on failure.
+  DbStatus BackupTo(const std::string& to_path);
   // PRAGMA quick_check; kCorrupt with its first line where it finds fault.
   DbStatus QuickCheck();
   // Ends a call that runs on another thread with kInterrupt. The only method that any thread may call.
@@ -101,7 +101,6 @@ class Database {
   sqlite3* handle() const { return handle_; }
 
  private:
-  friend class Statement;
   DbStatus Fail(int result, std::string_view what) const;
 
   sqlite3* handle_ = nullptr;
@@ -119,13 +118,14 @@ class Statement {
   static DbStatus Prepare(Database& db, const std::string& sql, Statement& out);
   bool is_prepared() const { return handle_ != nullptr; }
 
-  // Text and blobs are copied. Binding a number the SQL does not have is our mistake: CHECK.
+  // Text is copied. Binding a number the SQL does not have is our mistake: CHECK.
   Statement& Bind(int index, int64_t value);
+  Statement& Bind(int index, int value) { return Bind(index, static_cast<int64_t>(value)); }
   Statement& Bind(int index, std::string_view value);
   Statement& Bind(int index, double value);
   Statement& BindNull(int index);
-  Statement& Bind(int index, const std::optional<int64_t>& value);
-  Statement& Bind(int index, const std::optional<std::string>& value);
+  Statement& BindMaybe(int index, const std::optional<int64_t>& value);  // nothing is NULL
+  Statement& BindMaybe(int index, const std::optional<std::string>& value);
 
   // The next row: row becomes true and the columns can be read, or false at the end. After the end or an
   // error the statement is reset (its locks are gone) and may be bound and stepped again; bindings stay until
@@ -146,8 +146,9 @@ class Statement {
   std::optional<std::string> MaybeText(int column) const;
 
  private:
+  DbStatus Fail(int result) const;
+
   sqlite3_stmt* handle_ = nullptr;
-  Database* db_ = nullptr;  // must not move while statements live
 };
 
 // A transaction that is rolled back unless Commit succeeded.
