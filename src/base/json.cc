@@ -50,10 +50,9 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return Put(Json(Close().items)); }
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::json::exception&) override {
-    if (position == 0 && token.empty()) return Fail("it is empty");
     constexpr size_t kShown = 40;
     size_t cut = token.size() > kShown ? token.size() - kShown : 0;
-    return Fail(StrCat("no JSON any more at byte ", position, ", near \"",
+    return Fail(StrCat("it stops being JSON at byte ", position, ", near \"",
                        ShowBytes(token.substr(cut), false), "\""));
   }
 
@@ -367,6 +366,7 @@ std::string Json::DumpPretty() const {
 }
 
 Result<Json> Json::Parse(std::string_view text) {
+  if (Trim(text).empty()) return Error("this is not valid JSON: it is empty");
   Reader reader;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &reader)) {
     return Error("this is not valid JSON: " + (reader.problem().empty() ? "unknown" : reader.problem()));

@@ -1,7 +1,7 @@
-// SHA-256 after FIPS 180-4. For content hashes of rule texts; nothing secret depends on its timing.
-#include <array>
+#include "base/sha256.h"
+
+#include <algorithm>
 #include <bit>
-#include <cstddef>
 
 #include "base/text.h"
 
@@ -52,26 +52,48 @@ void AddBlock(State& state, const unsigned char* block) {
 
 }  // namespace
 
-std::string Sha256Hex(std::string_view bytes) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const uint64_t bit_length = static_cast<uint64_t>(bytes.size()) * 8;
-  while (bytes.size() >= 64) {
-    AddBlock(state, reinterpret_cast<const unsigned char*>(bytes.data()));
-    bytes.remove_prefix(64);
+Sha256::Sha256()
+    : state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {
+}
+
+void Sha256::Add(std::string_view bytes) {
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    if (rest_size_ == 0 && bytes.size() >= kBlock) {
+      AddBlock(state_, reinterpret_cast<const unsigned char*>(bytes.data()));
+      bytes.remove_prefix(kBlock);
+      continue;
+    }
+    const size_t taken = std::min(kBlock - rest_size_, bytes.size());
+    for (size_t i = 0; i < taken; ++i) rest_[rest_size_ + i] = static_cast<unsigned char>(bytes[i]);
+    rest_size_ += taken;
+    bytes.remove_prefix(taken);
+    if (rest_size_ < kBlock) continue;
+    AddBlock(state_, rest_.data());
+    rest_size_ = 0;
   }
+}
+
+std::string Sha256::Hex() const {
+  State state = state_;
   // The rest, a one bit, zeros, and the length in bits as the last eight bytes of a block.
-  std::array<unsigned char, 128> tail{};
-  for (size_t i = 0; i < bytes.size(); ++i) tail[i] = static_cast<unsigned char>(bytes[i]);
-  tail[bytes.size()] = 0x80;
-  const size_t tail_size = bytes.size() < 56 ? 64 : 128;
-  for (size_t i = 0; i < 8; ++i) tail[tail_size - 1 - i] = static_cast<unsigned char>(bit_length >> (8 * i));
-  for (size_t at = 0; at < tail_size; at += 64) AddBlock(state, tail.data() + at);
+  std::array<unsigned char, 2 * kBlock> tail{};
+  for (size_t i = 0; i < rest_size_; ++i) tail[i] = rest_[i];
+  tail[rest_size_] = 0x80;
+  const size_t tail_size = rest_size_ < kBlock - 8 ? kBlock : 2 * kBlock;
+  for (size_t i = 0; i < 8; ++i) tail[tail_size - 1 - i] = static_cast<unsigned char>((size_ * 8) >> (8 * i));
+  for (size_t at = 0; at < tail_size; at += kBlock) AddBlock(state, tail.data() + at);
   std::string hex;
   for (uint32_t word : state) {
     for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(word >> shift) & 0xF];
   }
   return hex;
+}
+
+std::string Sha256Hex(std::string_view bytes) {
+  Sha256 hash;
+  hash.Add(bytes);
+  return hash.Hex();
 }
 
 }  // namespace duecourse

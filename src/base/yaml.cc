@@ -76,7 +76,11 @@ class Builder : public YAML::EventHandler {
       Stop(node.place,
            StrCat("this value has ", value.size(), " bytes; at most ", kYamlMaxScalarBytes, " are allowed"));
     }
-    if (node.quoted) CheckEscapes(node.place, value);
+    if (node.quoted) {
+      CheckEscapes(node.place, value);
+      last_quoted_ = lines_.From(LineOf(mark), ColumnOf(mark));
+      last_quoted_place_ = node.place;
+    }
     node.scalar = value;
     Finish(std::move(node), anchor);
   }
@@ -104,6 +108,11 @@ class Builder : public YAML::EventHandler {
   }
   void OnMapEnd() override { Close(); }
 
+  // Only the last quoted value can be one that runs to the end of the text, since it would swallow all
+  // others.
+  void CheckLastQuote() {
+    if (YamlQuoteIsOpen(last_quoted_)) faults_.Add(last_quoted_place_, std::string(kYamlOpenQuote));
+  }
   void SyntaxFault(const YAML::Mark& mark, const std::string& raw) {
     auto line = LineOf(mark);
     std::string_view line_before = line > 0 ? lines_.Line(line - 1) : std::string_view();
@@ -281,6 +290,8 @@ class Builder : public YAML::EventHandler {
   std::vector<Frame> stack_;
   YamlNode root_;
   YamlPlace document_place_;
+  std::string_view last_quoted_;
+  YamlPlace last_quoted_place_;
   std::unordered_map<YAML::anchor_t, YamlNode>
       anchors_;      // complete ones only, so an alias inside itself is not found
   int aliases_ = 0;  // in this document
@@ -322,6 +333,7 @@ std::vector<YamlFault> StreamYaml(std::string_view text, const std::vector<std::
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
+    builder.CheckLastQuote();
   } catch (const StopReading&) {
     // The fault is noted.
   } catch (const YAML::Exception& e) {

@@ -56,6 +56,11 @@ std::string_view YamlLines::Line(size_t index) const {
   return text_.substr(starts_[index], end - starts_[index]);
 }
 
+std::string_view YamlLines::From(size_t line, size_t column) const {
+  if (line >= starts_.size()) return {};
+  return text_.substr(std::min(text_.size(), starts_[line] + column));
+}
+
 YamlPlace YamlLines::Place(size_t line, size_t column) {
   if (line != line_ || column < bytes_) {
     line_ = line;
@@ -98,17 +103,48 @@ std::string YamlSyntaxMessage(const std::string& raw, std::string_view line, std
   };
   if (tab_indented(line) || tab_indented(line_before))
     return "a tab stands in the indentation; YAML takes spaces only";
-  if (raw.find("end of map not found") != std::string::npos ||
-      raw.find("end of sequence not found") != std::string::npos) {
-    return "this line does not belong to the block above it; look at the indentation, and at a missing \":\" "
-           "or \"- \"";
+  struct Row {
+    std::string_view raw;
+    std::string_view says;
+  };
+  constexpr std::string_view kMisplaced =
+      "this line does not belong to the block above it; look at the indentation, and at a missing \":\" or "
+      "\"- \"";
+  constexpr std::array<Row, 10> kRows = {{
+      {"end of map not found", kMisplaced},
+      {"end of sequence not found", kMisplaced},
+      {"illegal map value", "a \":\" with a value may not stand here; quote the text if it belongs to it"},
+      {"the referenced anchor is not defined", "this alias names an anchor (&name) that is not above it"},
+      {"end of sequence flow not found", "a \"[\" has no \"]\""},
+      {"end of map flow not found", "a \"{\" has no \"}\""},
+      {"illegal flow end", "this bracket closes nothing"},
+      {"illegal EOF in scalar", kYamlOpenQuote},
+      {"illegal block entry", "a \"- \" may not stand here; it belongs at the front of a line"},
+      {"unknown token", "no value may begin with this character; quote the text"},
+  }};
+  for (const Row& row : kRows) {
+    if (raw.find(row.raw) != std::string::npos) return std::string(row.says);
   }
-  if (raw.find("illegal map value") != std::string::npos) {
-    return "a \":\" with a value may not stand here; quote the text if it belongs to it";
-  }
-  if (raw.find("the referenced anchor is not defined") != std::string::npos)
-    return "this alias names an anchor (&name) that is not above it";
   return raw;
+}
+
+bool YamlQuoteIsOpen(std::string_view text) {
+  if (text.starts_with('&')) {
+    text.remove_prefix(std::min(text.size(), text.find_first_of(" \t\r\n")));
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
+  }
+  if (text.empty() || (text.front() != '"' && text.front() != '\'')) return false;
+  const char quote = text.front();
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == quote) {
+      bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
+      if (!doubled) return false;
+      ++i;
+    }
+  }
+  return true;
 }
 
 size_t YamlCost(const YamlNode& node) {

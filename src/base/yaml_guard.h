@@ -27,6 +27,7 @@ class YamlLines {
  public:
   explicit YamlLines(std::string_view text);
   std::string_view Line(size_t index) const;  // from 0, without its end; empty where there is none
+  std::string_view From(size_t line, size_t column) const;  // the text from there to its end
   // From a line and a byte column, both from 0. Calls come in the order of the text, so that a long line
   // stays cheap.
   YamlPlace Place(size_t line, size_t column);
@@ -44,8 +45,13 @@ void CheckYamlBytes(std::string_view text, YamlFaults& faults);
 // Characters that a value may not hold either when they are written as escapes ("\x1b").
 bool IsYamlForbidden(char32_t code);
 std::string CodePoint(char32_t code);  // "U+001B"
+inline constexpr std::string_view kYamlOpenQuote = "a quote is opened here or above and never closed";
 // The library's words for a fault say what its scanner missed; these say what to look at.
 std::string YamlSyntaxMessage(const std::string& raw, std::string_view line, std::string_view line_before);
+
+// The text begins with a quoted scalar, perhaps behind an anchor, whose closing quote is missing. The library
+// takes such a scalar at the end of a text for complete.
+bool YamlQuoteIsOpen(std::string_view text);
 
 size_t YamlCost(const YamlNode& node);   // bytes in memory, roughly
 size_t YamlCount(const YamlNode& node);  // nodes, itself included

@@ -1,0 +1,246 @@
+#include "base/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace duecourse {
+namespace {
+
+// Attributes and file actions of one spawn, released together.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    CHECK(posix_spawnattr_init(&attributes_) == 0);
+    CHECK(posix_spawn_file_actions_init(&actions_) == 0);
+  }
+  ~SpawnPlan() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  // 0 or an errno.
+  int Prepare(const std::string& folder, int input, int output) {
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int error = posix_spawnattr_setflags(&attributes_,
+                                         POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (error == 0) error = posix_spawnattr_setsigmask(&attributes_, &none);
+    if (error == 0) error = posix_spawnattr_setsigdefault(&attributes_, &all);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
+    if (error == 0) error = posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
+    return error;
+  }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+  posix_spawn_file_actions_t actions_;
+};
+
+std::vector<std::string> Environment(const ChildRequest& request) {
+  std::vector<std::pair<std::string, std::string>> all = {{"PATH", kChildPath}, {"LANG", "C.UTF-8"}};
+  if (const char* home = std::getenv("HOME"); home != nullptr) all.emplace_back("HOME", home);
+  for (const auto& [name, value] : request.env) {
+    auto same = std::find_if(all.begin(), all.end(), [&n = name](const auto& one) { return one.first == n; });
+    if (same != all.end()) {
+      same->second = value;
+    } else {
+      all.emplace_back(name, value);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : all) lines.push_back(StrCat(name, "=", value));
+  return lines;
+}
+
+// A name with a slash is a path from the working folder; others are looked for in kChildPath. Empty: not
+// found.
+std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  for (std::string_view folder : Split(kChildPath, ':')) {
+    std::string path = JoinPath(folder, name);
+    if (FileExists(path) && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// Standard input as a file in memory: no pipe that could fill up, break or need a second loop.
+Result<Fd> InputFile(const std::string& input) {
+  Fd fd(::memfd_create("input", MFD_CLOEXEC));
+  if (!fd.valid()) return Error(StrCat("no memory for its input: ", ErrnoText(errno)));
+  std::string_view left = input;
+  while (!left.empty()) {
+    ssize_t n = ::write(fd.get(), left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Error(StrCat("no memory for its input: ", ErrnoText(errno)));
+    left.remove_prefix(static_cast<size_t>(n));
+  }
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0)
+    return Error(StrCat("cannot rewind its input: ", ErrnoText(errno)));
+  return fd;
+}
+
+struct Started {
+  pid_t pid = -1;
+  Fd process;  // pidfd
+  Fd output;   // read end, does not block
+};
+
+Result<Started> Spawn(const ChildRequest& request) {
+  if (request.argv.empty() || request.argv[0].empty()) return Error("no command is named");
+  const std::string program = FindProgram(request.argv[0]);
+  if (program.empty()) {
+    return Error(
+        StrCat("command not found: ", ShowBytes(request.argv[0], false), " (looked in ", kChildPath, ")"));
+  }
+  Result<Fd> input = InputFile(request.input);
+  if (!input.ok()) return input.error();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return Error(StrCat("no pipe for its output: ", ErrnoText(errno)));
+  Started started;
+  started.output = Fd(ends[0]);
+  Fd write_end(ends[1]);
+  // Only our end must not block; the child's end is another open file and stays as programs expect it.
+  if (::fcntl(started.output.get(), F_SETFL, O_NONBLOCK) != 0) return Error(ErrnoText(errno));
+  SpawnPlan plan;
+  const std::string folder = request.folder.empty() ? "/" : request.folder;
+  int error = plan.Prepare(folder, input->get(), write_end.get());
+  std::vector<std::string> argv = request.argv;
+  std::vector<std::string> env = Environment(request);
+  if (error == 0) {
+    error = ::posix_spawn(&started.pid, program.c_str(), plan.actions(), plan.attributes(),
+                          Pointers(argv).data(), Pointers(env).data());
+  }
+  if (error != 0) {
+    return Error(StrCat("cannot start ", ShowBytes(program, false), " in ", ShowBytes(folder, false), ": ",
+                        ErrnoText(error)));
+  }
+  started.process = Fd(::pidfd_open(started.pid, 0));
+  if (!started.process.valid()) {
+    const int reason = errno;
+    ::kill(-started.pid, SIGKILL);
+    ::waitpid(started.pid, nullptr, 0);
+    return Error(StrCat("cannot watch the process: ", ErrnoText(reason)));
+  }
+  return started;
+}
+
+// Takes what is there and keeps the tail. False at the end of the stream.
+bool Drain(int fd, size_t keep, std::string& output) {
+  std::array<char, 16384> buffer{};
+  // Bounded, so that an endless writer cannot keep us from looking at the time.
+  for (int round = 0; round < 16; ++round) {
+    ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    if (n == 0) return false;
+    output.append(buffer.data(), static_cast<size_t>(n));
+    if (output.size() > 2 * keep) output.erase(0, output.size() - keep);
+  }
+  return true;
+}
+
+// True where the process ended within the time. Output is drained meanwhile.
+bool AwaitEnd(Started& started, size_t keep, int64_t deadline_us, std::string& output) {
+  bool open = true;
+  while (true) {
+    const int64_t left_us = deadline_us - MonotonicMicros();
+    std::array<pollfd, 2> waits = {pollfd{started.process.get(), POLLIN, 0},
+                                   pollfd{open ? started.output.get() : -1, POLLIN, 0}};
+    const int64_t wait_ms = std::clamp<int64_t>((left_us + 999) / 1000, 0, 60'000);
+    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0 && waits[1].revents != 0) open = Drain(started.output.get(), keep, output);
+    if (ready > 0 && waits[0].revents != 0) {
+      if (open) Drain(started.output.get(), keep, output);
+      return true;
+    }
+    if (MonotonicMicros() >= deadline_us) return false;
+  }
+}
+
+ChildEnding EndingOf(const siginfo_t& info) {
+  ChildEnding ending;
+  ending.kind = info.si_code == CLD_EXITED ? ChildEnding::Kind::kExit : ChildEnding::Kind::kSignal;
+  ending.code = info.si_status;
+  ending.text = ending.kind == ChildEnding::Kind::kExit ? StrCat("exit ", info.si_status)
+                                                        : StrCat("killed by signal ", info.si_status);
+  return ending;
+}
+
+}  // namespace
+
+ChildEnding RunChild(const ChildRequest& request) {
+  const int64_t deadline_us =
+      SaturatingAdd(MonotonicMicros(), SaturatingAdd(request.timeout.count, 0) * 1000);
+  ChildEnding ending;
+  Result<Started> spawned = Spawn(request);
+  if (!spawned.ok()) {
+    ending.text = spawned.error().message();
+    return ending;
+  }
+  Started& started = *spawned;
+  std::string output;
+  const bool in_time = AwaitEnd(started, request.output_max, deadline_us, output);
+  // The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
+  ::kill(-started.pid, SIGKILL);
+  const bool gone = in_time || AwaitEnd(started, request.output_max,
+                                        MonotonicMicros() + kChildReapPatience.count * 1000, output);
+  siginfo_t info{};
+  const bool reaped =
+      gone && ::waitid(P_PIDFD, static_cast<id_t>(started.process.get()), &info, WEXITED) == 0;
+  if (in_time && reaped) ending = EndingOf(info);
+  if (!in_time) {
+    ending.kind = ChildEnding::Kind::kTimedOut;
+    ending.text = StrCat("still running after ", FormatMillis(request.timeout));
+    if (!gone) ending.text += StrCat("; process ", started.pid, " does not die, it hangs in the kernel");
+  } else if (!reaped) {
+    ending.text = StrCat("its end could not be read: ", ErrnoText(errno));
+  }
+  if (output.size() > request.output_max) output.erase(0, output.size() - request.output_max);
+  ending.output = std::move(output);
+  return ending;
+}
+
+std::string LastLine(std::string_view output, size_t longest) {
+  output = Trim(output);
+  const size_t start = output.find_last_of("\r\n");
+  if (start != std::string_view::npos) output.remove_prefix(start + 1);
+  std::string shown = ShowBytes(Trim(output), false);
+  if (shown.size() <= longest) return shown;
+  size_t cut = longest;
+  while (cut > 0 && (static_cast<unsigned char>(shown[cut]) & 0xC0) == 0x80) --cut;
+  return shown.substr(0, cut) + "…";
+}
+
+}  // namespace duecourse

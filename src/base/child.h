@@ -1,0 +1,47 @@
+// One small child process, waited for by the thread that asks: a probe's
+// command, a channel's command. (The work of tasks is started by exec/, which
+// holds hundreds at once.)
+//
+// argv without a shell, own session and process group, a clean environment, no
+// descriptor but the three standard ones. Standard input is `input`; both output
+// streams come together and are drained from the start, of which the tail is
+// kept. When the child ends, or its time is up, its whole group is killed, so
+// nothing that it left behind holds anything open. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/instant.h"
+
+namespace duecourse {
+
+// Where commands without a slash in their name are looked for; children get it as PATH.
+inline constexpr const char* kChildPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+// How long a killed child is waited for before it is left to the kernel (it hangs in a device or a dead file system).
+inline constexpr Millis kChildReapPatience = Seconds(1);
+
+struct ChildRequest {
+  std::vector<std::string> argv;
+  std::string folder;                                       // working folder; empty: "/"
+  std::vector<std::pair<std::string, std::string>> env;     // beside PATH, LANG=C.UTF-8 and our own HOME; wins over them
+  std::string input;
+  size_t output_max = 64u << 10;
+  Millis timeout = Seconds(10);                             // real time, of everything
+};
+
+struct ChildEnding {
+  enum class Kind { kExit, kSignal, kTimedOut, kNotStarted };
+  Kind kind = Kind::kNotStarted;
+  int code = 0;             // exit code or signal
+  std::string output;       // the last output_max bytes of both streams, as they came
+  std::string text;         // "exit 3", "killed by signal 9", "still running after 10s", "command not found: x (looked in …)"
+};
+
+ChildEnding RunChild(const ChildRequest& request);
+// The last line with anything in it, safe to show and at most `longest` bytes; empty where there is none.
+std::string LastLine(std::string_view output, size_t longest);
+
+}  // namespace duecourse

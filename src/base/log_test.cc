@@ -1,0 +1,100 @@
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace duecourse {
+namespace {
+
+class FixedClock : public Clock {
+ public:
+  Instant Wall() const override { return *ParseUtc("2026-12-01T00:01:00.25Z"); }
+  Millis Monotonic() const override { return {}; }
+  Millis Boot() const override { return {}; }
+};
+
+class LogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    read_ = Fd(ends[0]);
+    write_ = Fd(ends[1]);
+  }
+  std::string Written() {
+    std::string out;
+    std::array<char, 4096> buffer{};
+    for (ssize_t n = 1; n > 0;) {
+      n = ::read(read_.get(), buffer.data(), buffer.size());
+      if (n > 0) out.append(buffer.data(), static_cast<size_t>(n));
+    }
+    return out;
+  }
+  FixedClock clock_;
+  Fd read_;
+  Fd write_;
+};
+
+TEST_F(LogTest, ALineIsJsonWithTimeLevelEventAndFields) {
+  Log log(clock_, write_.get(), LogLevel::kInfo);
+  log.Debug("hidden");
+  log.Warning("clock_stepped", Json().Set("by_ms", 3600000).Set("text", "a\nb\x1b"));
+  EXPECT_EQ(Written(),
+            "{\"time\":\"2026-12-01T00:01:00.250Z\",\"level\":\"warning\",\"event\":\"clock_stepped\",\"by_"
+            "ms\":3600000,"
+            "\"text\":\"a\\nb\\u001b\"}\n");
+}
+
+TEST_F(LogTest, ASecretNeverReachesTheFileInAnySpelling) {
+  RegisterSecret("s3cr\"et\nvalue");
+  RegisterSecret("short");  // five bytes: too common a text to replace
+  RegisterSecret("token-abc");
+  RegisterSecret("token-abc-longer");
+  Log log(clock_, write_.get(), LogLevel::kInfo);
+  log.Info(
+      "x",
+      Json().Set("a", "pre s3cr\"et\nvalue post").Set("b", Json().Add("token-abc-longer")).Set("c", "short"));
+  std::string line = Written();
+  EXPECT_EQ(line.find("s3cr"), std::string::npos) << line;
+  EXPECT_EQ(line.find("-longer"), std::string::npos) << line;
+  EXPECT_NE(line.find("pre *** post"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"short\""), std::string::npos) << line;
+  EXPECT_EQ(Redact("url?key=token-abc&x"), "url?key=***&x");
+}
+
+TEST_F(LogTest, LinesOfManyThreadsNeverMix) {
+  std::string path = testing::TempDir() + "/log_test_lines";
+  Fd file(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+  Log log(clock_, file.get(), LogLevel::kInfo);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&log, t] {
+      for (int i = 0; i < 200; ++i)
+        log.Info("line", Json().Set("pad", std::string(static_cast<size_t>(100 + t), 'x')));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string content = *ReadFile(path, 1 << 20);
+  ::unlink(path.c_str());
+  std::vector<std::string_view> lines = Split(Trim(content), '\n');
+  EXPECT_EQ(lines.size(), 800u);
+  for (std::string_view line : lines) EXPECT_TRUE(Json::Parse(line).ok()) << line;
+}
+
+TEST_F(LogTest, AReaderThatStandsStillDoesNotStopTheWriter) {
+  Log log(clock_, write_.get(), LogLevel::kInfo);
+  for (int i = 0; i < 3; ++i) log.Info("big", Json().Set("pad", std::string(60'000, 'x')));
+  EXPECT_GE(Written().size(), 60'000u);
+}
+
+}  // namespace
+}  // namespace duecourse
