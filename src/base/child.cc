@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +110,9 @@ Result<Fd> InputFile(const std::string& input) {
   return fd;
 }
 
+// By its number: glibc 2.36 declares pidfd_open without C linkage.
+int PidfdOpen(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
 struct Started {
   pid_t pid = -1;
   Fd process;  // pidfd
@@ -146,7 +149,7 @@ Result<Started> Spawn(const ChildRequest& request) {
     return Error(StrCat("cannot start ", ShowBytes(program, false), " in ", ShowBytes(folder, false), ": ",
                         ErrnoText(error)));
   }
-  started.process = Fd(::pidfd_open(started.pid, 0));
+  started.process = Fd(PidfdOpen(started.pid));
   if (!started.process.valid()) {
     const int reason = errno;
     ::kill(-started.pid, SIGKILL);

@@ -20,24 +20,27 @@ namespace duecourse {
 
 // Where commands without a slash in their name are looked for; children get it as PATH.
 inline constexpr const char* kChildPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-// How long a killed child is waited for before it is left to the kernel (it hangs in a device or a dead file system).
+// How long a killed child is waited for before it is left to the kernel (it hangs in a device or a dead file
+// system).
 inline constexpr Millis kChildReapPatience = Seconds(1);
 
 struct ChildRequest {
   std::vector<std::string> argv;
-  std::string folder;                                       // working folder; empty: "/"
-  std::vector<std::pair<std::string, std::string>> env;     // beside PATH, LANG=C.UTF-8 and our own HOME; wins over them
+  std::string folder;  // working folder; empty: "/"
+  std::vector<std::pair<std::string, std::string>>
+      env;  // beside PATH, LANG=C.UTF-8 and our own HOME; wins over them
   std::string input;
   size_t output_max = 64u << 10;
-  Millis timeout = Seconds(10);                             // real time, of everything
+  Millis timeout = Seconds(10);  // real time, of everything
 };
 
 struct ChildEnding {
   enum class Kind { kExit, kSignal, kTimedOut, kNotStarted };
   Kind kind = Kind::kNotStarted;
-  int code = 0;             // exit code or signal
-  std::string output;       // the last output_max bytes of both streams, as they came
-  std::string text;         // "exit 3", "killed by signal 9", "still running after 10s", "command not found: x (looked in …)"
+  int code = 0;        // exit code or signal
+  std::string output;  // the last output_max bytes of both streams, as they came
+  std::string text;    // "exit 3", "killed by signal 9", "still running after 10s", "command not found: x
+                       // (looked in …)"
 };
 
 ChildEnding RunChild(const ChildRequest& request);

@@ -12,9 +12,9 @@ namespace duecourse {
 
 inline constexpr size_t kSecretMaxBytes = 64u << 10;
 
-// The value of the environment variable `env`, or, where that is empty, the content of `file` (relative to `folder`) less
-// the line ends at its tail. Errors: not set, unreadable, empty; they name the variable or file, never the value. It may hold
-// any bytes: whoever puts it into a header refuses control characters.
+// The value of the environment variable `env`, or, where that is empty, the content of `file` (relative to
+// `folder`) less the line ends at its tail. Errors: not set, unreadable, empty; they name the variable or
+// file, never the value. It may hold any bytes: whoever puts it into a header refuses control characters.
 Result<std::string> ReadSecret(const std::string& env, const std::string& file, const std::string& folder);
 
 }  // namespace duecourse

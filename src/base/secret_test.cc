@@ -32,7 +32,8 @@ TEST(SecretTest, WhatIsMissingOrEmptyIsNamed) {
   EXPECT_EQ(ReadSecret("SECRET_TEST_UNSET", "", "/").error().message(),
             "secret {env: SECRET_TEST_UNSET}: the variable is not set where the daemon was started");
   EXPECT_EQ(ReadSecret("SECRET_TEST_EMPTY", "", "/").error().message(), "secret SECRET_TEST_EMPTY is empty");
-  EXPECT_NE(ReadSecret("", "none", "/no/folder").error().message().find("/no/folder/none"), std::string::npos);
+  EXPECT_NE(ReadSecret("", "none", "/no/folder").error().message().find("/no/folder/none"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class Sha256 {
   std::array<uint32_t, 8> state_;
   std::array<unsigned char, kBlock> rest_{};  // bytes that do not fill a block yet
   size_t rest_size_ = 0;
-  uint64_t size_ = 0;                         // bytes added in all
+  uint64_t size_ = 0;  // bytes added in all
 };
 
 }  // namespace duecourse
