@@ -1,7 +1,10 @@
 // Time zones of the IANA database. The host's zone is never used: a zone is
 // always loaded by name, and a name that cannot be loaded is an error that says
 // where it was looked for and what may have been meant. A Zone is a small value
-// (a pointer to immutable, process-lifetime data); any thread may use it.
+// (a pointer to immutable, process-lifetime data); any thread may use it. A zone
+// stays as it was loaded: newer zone files need a restart, and ZoneDataVersion
+// says what is installed now. $TZDIR names another folder; TZ and /etc/localtime
+// are never read.
 #pragma once
 
 #include <optional>
@@ -43,13 +46,14 @@ class Zone {
   const std::string& name() const;
   LocalTime ToLocal(Instant instant) const;
   CivilLookup Lookup(CivilTime civil) const;
-  // The stretch of constant offset that contains the instant; cached per thread by callers that iterate.
+  // The stretch of constant offset that contains the instant, cut at 1969-12-30 and 2200-01-03 (a day's worth outside).
   ZoneSpan SpanAt(Instant instant) const;
-  // The next change of offset strictly after the instant, if any.
+  // The next change of offset strictly after the instant, if there is one before 2200-01-03.
   std::optional<Instant> NextTransition(Instant after) const;
 
   friend bool operator==(const Zone& a, const Zone& b) { return a.data_ == b.data_; }
-  struct Data;
+  struct Data;  // time/zone_data.h, for code that walks the offsets
+  const Data& data() const { return *data_; }
 
  private:
   explicit Zone(const Data* data) : data_(data) {}
