@@ -1,0 +1,372 @@
+#include "net/http_client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/text.h"
+
+namespace duecourse {
+namespace {
+
+// One call that the library works on. It stays where it is while it runs: the library keeps its address.
+struct Transfer {
+  uint64_t id = 0;
+  HttpCall call;
+  HttpClient::Done done;
+  HttpResult result;
+  CURL* easy = nullptr;
+  curl_slist* headers = nullptr;
+  std::array<char, CURL_ERROR_SIZE> error_text{};
+  size_t header_bytes = 0;
+  bool too_large = false;
+  int64_t started_us = 0;
+
+  ~Transfer() {
+    if (easy != nullptr) curl_easy_cleanup(easy);
+    curl_slist_free_all(headers);
+  }
+};
+
+long ClampedMillis(Millis span) {
+  // 0 would mean "without end" to the library.
+  return static_cast<long>(std::clamp<int64_t>(span.count, 1, INT32_MAX));
+}
+
+size_t OnHeader(char* data, size_t one, size_t size, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  size *= one;
+  transfer.header_bytes += size;
+  if (transfer.header_bytes > kHttpMaxAnswerHeaderBytes) {
+    transfer.too_large = true;
+    return 0;
+  }
+  std::string_view line(data, size);
+  if (line.starts_with("HTTP/")) {  // an answer begins; what an interim one or a redirect said is over
+    transfer.result.headers.clear();
+    return size;
+  }
+  size_t colon = line.find(':');
+  if (colon != std::string_view::npos) {
+    transfer.result.headers.push_back(
+        {std::string(Trim(line.substr(0, colon))), std::string(Trim(line.substr(colon + 1)))});
+  }
+  return size;
+}
+
+size_t OnBody(char* data, size_t one, size_t size, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  size *= one;
+  std::string& body = transfer.result.body;
+  size_t room = transfer.call.max_response_bytes - body.size();
+  body.append(data, std::min(room, size));
+  if (size <= room) return size;
+  transfer.too_large = true;
+  return 0;
+}
+
+HttpError ErrorOf(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return HttpError::kNone;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+      return HttpError::kBadCall;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return HttpError::kResolve;
+    case CURLE_COULDNT_CONNECT:
+      return HttpError::kConnect;
+    case CURLE_OPERATION_TIMEDOUT:
+      return HttpError::kTimeout;
+    case CURLE_TOO_MANY_REDIRECTS:
+      return HttpError::kRedirectLoop;
+    case CURLE_FILESIZE_EXCEEDED:
+      return HttpError::kTooLarge;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+      return HttpError::kTls;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return HttpError::kBroken;
+    default:
+      return HttpError::kOther;
+  }
+}
+
+// Empty where the call can be made.
+std::string FaultOf(const HttpCall& call) {
+  if (!call.url.starts_with("http://") && !call.url.starts_with("https://")) {
+    return "the url does not begin with http:// or https://";
+  }
+  if (std::any_of(call.url.begin(), call.url.end(),
+                  [](char c) { return static_cast<unsigned char>(c) <= 0x20; })) {
+    return "the url has a space or control character in it";
+  }
+  if (!IsHttpToken(call.method)) return "the method is no word";
+  for (const HttpHeader& header : call.headers) {
+    if (!IsHeaderSafe(header))
+      return StrCat("the header \"", ShowBytes(header.name, false), "\" has characters not allowed");
+  }
+  return {};
+}
+
+void SetMethod(CURL* easy, const HttpCall& call) {
+  const bool has_body =
+      !call.body.empty() || call.method == "POST" || call.method == "PUT" || call.method == "PATCH";
+  if (call.method == "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (has_body) {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call.body.data());  // not copied; the call lives longer
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
+    if (call.method != "POST") curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  } else if (call.method != "GET") {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  }
+  if (call.method != "GET" && call.method != "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+  }
+}
+
+void SetHeaders(Transfer& transfer) {
+  auto add = [&](const std::string& line) {
+    transfer.headers = curl_slist_append(transfer.headers, line.c_str());
+  };
+  bool typed = FindHeader(transfer.call.headers, "Content-Type") != nullptr;
+  if (!typed) add("Content-Type:");  // the library would claim a form
+  add("Expect:");                    // never a second's wait for "100 Continue"
+  for (const HttpHeader& header : transfer.call.headers) {
+    // The library spells an empty value with a semicolon; with a colon it would leave the header out.
+    add(header.value.empty() ? header.name + ";" : StrCat(header.name, ": ", header.value));
+  }
+  curl_easy_setopt(transfer.easy, CURLOPT_HTTPHEADER, transfer.headers);
+}
+
+void Prepare(Transfer& transfer, const std::string& user_agent) {
+  const HttpCall& call = transfer.call;
+  CURL* easy = curl_easy_init();
+  CHECK(easy != nullptr);
+  transfer.easy = easy;
+  curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error_text.data());
+  curl_easy_setopt(easy, CURLOPT_URL, call.url.c_str());
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  // A name server that does not answer must not hold up the thread when a call ends while its name is looked
+  // up.
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ClampedMillis(call.timeout));
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, ClampedMillis(call.connect_timeout));
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, call.max_redirects > 0 ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, static_cast<long>(std::max(call.max_redirects, 0)));
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  if (!call.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call.unix_socket.c_str());
+  SetMethod(easy, call);
+  SetHeaders(transfer);
+}
+
+// Fills in what the library knows about a call that ended.
+void Conclude(Transfer& transfer, CURLcode code) {
+  HttpResult& result = transfer.result;
+  long status = 0;
+  long request_bytes = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(transfer.easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+  result.status = static_cast<int>(status);
+  result.sent = request_bytes > 0;
+  result.error = transfer.too_large ? HttpError::kTooLarge : ErrorOf(code);
+  if (result.error == HttpError::kTooLarge) {
+    result.message = StrCat("the answer is larger than ", transfer.call.max_response_bytes, " bytes");
+  } else if (code != CURLE_OK) {
+    const char* detail = transfer.error_text.data();
+    result.message = *detail != '\0' ? detail : curl_easy_strerror(code);
+  }
+}
+
+}  // namespace
+
+const char* HttpErrorName(HttpError error) {
+  static constexpr std::array<const char*, 11> kNames = {"none",   "bad_call",  "resolve",   "connect",
+                                                         "tls",    "timeout",   "too_large", "redirect_loop",
+                                                         "broken", "cancelled", "other"};
+  return kNames[static_cast<size_t>(error)];
+}
+
+struct HttpClient::Impl {
+  explicit Impl(const HttpClientOptions& o) : options(o) {}
+
+  void Loop();
+  // False at the end.
+  bool TakeOrders();
+  void Begin(std::unique_ptr<Transfer> transfer);
+  void TakeFinished();
+  void End(uint64_t id, CURLcode code, bool cancelled);
+
+  const HttpClientOptions options;
+  CURLM* multi = nullptr;
+  std::thread thread;
+  std::map<uint64_t, std::unique_ptr<Transfer>> running;  // the thread's own
+
+  Mutex mutex;
+  uint64_t next_id GUARDED_BY(mutex) = 1;
+  bool stopping GUARDED_BY(mutex) = false;
+  std::vector<std::unique_ptr<Transfer>> to_begin GUARDED_BY(mutex);
+  std::vector<uint64_t> to_cancel GUARDED_BY(mutex);
+};
+
+HttpClient::HttpClient(const HttpClientOptions& options) : impl_(std::make_unique<Impl>(options)) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_ALL);
+  CHECK(initialised == CURLE_OK);
+  impl_->multi = curl_multi_init();
+  CHECK(impl_->multi != nullptr);
+  curl_multi_setopt(impl_->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options.max_connections));
+  constexpr long kKeptConnections = 32;
+  curl_multi_setopt(impl_->multi, CURLMOPT_MAXCONNECTS, kKeptConnections);
+  curl_multi_setopt(impl_->multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  impl_->thread = std::thread([impl = impl_.get()] { impl->Loop(); });
+}
+
+HttpClient::~HttpClient() {
+  {
+    MutexLock lock(impl_->mutex);
+    impl_->stopping = true;
+  }
+  curl_multi_wakeup(impl_->multi);
+  impl_->thread.join();
+  curl_multi_cleanup(impl_->multi);
+}
+
+uint64_t HttpClient::Start(HttpCall call, Done done) {
+  auto transfer = std::make_unique<Transfer>();
+  transfer->call = std::move(call);
+  transfer->done = std::move(done);
+  transfer->started_us = MonotonicMicros();
+  uint64_t id = 0;
+  {
+    MutexLock lock(impl_->mutex);
+    id = impl_->next_id++;
+    transfer->id = id;
+    impl_->to_begin.push_back(std::move(transfer));
+  }
+  curl_multi_wakeup(impl_->multi);
+  return id;
+}
+
+void HttpClient::Cancel(uint64_t id) {
+  {
+    MutexLock lock(impl_->mutex);
+    impl_->to_cancel.push_back(id);
+  }
+  curl_multi_wakeup(impl_->multi);
+}
+
+HttpResult HttpClient::Call(HttpCall call) {
+  CHECK(std::this_thread::get_id() != impl_->thread.get_id());
+  Mutex mutex;
+  CondVar arrived;
+  std::optional<HttpResult> answer;
+  Start(std::move(call), [&](HttpResult result) {
+    MutexLock lock(mutex);
+    answer = std::move(result);
+    arrived.NotifyOne();  // under the lock: the waiter's frame is gone right after it
+  });
+  MutexLock lock(mutex);
+  while (!answer) arrived.Wait(mutex);
+  return std::move(*answer);
+}
+
+void HttpClient::Impl::Loop() {
+  while (TakeOrders()) {
+    int still_running = 0;
+    CHECK(curl_multi_perform(multi, &still_running) == CURLM_OK);
+    TakeFinished();
+    // The library shortens the wait to its own next deadline.
+    constexpr int kLongestWaitMs = 60'000;
+    curl_multi_poll(multi, nullptr, 0, kLongestWaitMs, nullptr);
+  }
+  while (!running.empty()) End(running.begin()->first, CURLE_OK, true);
+}
+
+bool HttpClient::Impl::TakeOrders() {
+  std::vector<std::unique_ptr<Transfer>> begin;
+  std::vector<uint64_t> cancel;
+  bool go_on = false;
+  {
+    MutexLock lock(mutex);
+    begin.swap(to_begin);
+    cancel.swap(to_cancel);
+    go_on = !stopping;
+  }
+  for (std::unique_ptr<Transfer>& transfer : begin) Begin(std::move(transfer));
+  for (uint64_t id : cancel) End(id, CURLE_OK, true);
+  return go_on;
+}
+
+void HttpClient::Impl::Begin(std::unique_ptr<Transfer> transfer) {
+  if (std::string fault = FaultOf(transfer->call); !fault.empty()) {
+    transfer->result.error = HttpError::kBadCall;
+    transfer->result.message = std::move(fault);
+    transfer->done(std::move(transfer->result));
+    return;
+  }
+  Prepare(*transfer, options.user_agent);
+  CHECK(curl_multi_add_handle(multi, transfer->easy) == CURLM_OK);
+  running[transfer->id] = std::move(transfer);
+}
+
+void HttpClient::Impl::TakeFinished() {
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    char* user = nullptr;
+    CURLcode code = message->data.result;  // the message is gone once its handle is removed
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+    End(reinterpret_cast<Transfer*>(user)->id, code, false);
+  }
+}
+
+void HttpClient::Impl::End(uint64_t id, CURLcode code, bool cancelled) {
+  auto found = running.find(id);
+  if (found == running.end()) return;
+  std::unique_ptr<Transfer> transfer = std::move(found->second);
+  running.erase(found);
+  Conclude(*transfer, code);
+  if (cancelled) {
+    transfer->result.error = HttpError::kCancelled;
+    transfer->result.message = "the call was cancelled";
+  }
+  transfer->result.elapsed = Millis{(MonotonicMicros() - transfer->started_us) / 1000};
+  curl_multi_remove_handle(multi, transfer->easy);
+  HttpClient::Done done = std::move(transfer->done);
+  HttpResult result = std::move(transfer->result);
+  transfer.reset();
+  done(std::move(result));
+}
+
+}  // namespace duecourse
