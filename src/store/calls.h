@@ -1,6 +1,7 @@
 // The store's calls: meaningful and atomic. Each is a value; a batch of them is
 // one commit (store.h). Field by field this is the whole contract between the
 // engine and any store.
+// An `at` (created_at, ended_at) that is not given, kLongAgo, is store time.
 #pragma once
 
 #include <string>
@@ -8,56 +9,22 @@
 #include <variant>
 #include <vector>
 
-#include "store/rows.h"
+#include "store/claim_call.h"
 
 namespace duecourse {
-
-// The newest claim owns the key until its lease ends. Everything that must never be violated is checked here again, at
-// store time: state and fence (so: key not done, not running), cap, limits, window, versions. On success: fence + 1, the
-// attempt row, state running, the lease, `counted` + 1 where it counts, and the decision row, in one transaction.
-struct ClaimCall {
-  std::string run_id;
-  RunState expected_state = RunState::kScheduled;
-  int64_t expected_fence = 0;
-  std::string nonce;                 // random, per call; FindNonce reads back what became of an unknown reply
-  TriggerKind kind = TriggerKind::kSchedule;
-  bool counts = true;                // toward the cap; false for attempts by hand
-  Millis ttl;
-  Instant not_before = kLongAgo;     // window and maintenance, as the decision saw them
-  Instant not_after = kNever;        // exclusive
-  int attempts_max = 1;              // asked only where `counts`
-  int task_limit = 1;                // live leases of (task, value), this one included; 0: not asked
-  Millis min_interval;               // since last_start of (task, value); asked only of a run's first attempt; 0: not asked
-  std::vector<std::pair<std::string, int>> pools;  // name, limit
-  int64_t breaker_version = -1;      // -1: not asked; a breaker that has no row is version 0
-  int64_t control_version = -1;      // newest version of all controls that the decision saw; -1: not asked
-  int64_t rule_version = 0;
-  bool key_must_be_free = true;      // extra check that no other run of this key is running or success
-  std::string by;                    // person, for attempts by hand
-  std::string incarnation;
-  std::string boot_id;
-  DecisionRow decision;              // its attempt and fence are filled in by the store
-};
-struct ClaimReply {
-  bool granted = false;
-  int64_t fence = 0;
-  int attempt = 0;
-  Instant at;                        // store time of the claim
-  Reason refusal = Reason::kLockOccupied;
-  std::string holder;                // run that is in the way, where there is one
-  Instant recheck_at = kNever;
-};
 
 // A run to write, with its first claim in the same transaction where the decision was already yes.
 struct PlannedRun {
   Run run;
   std::optional<ClaimCall> claim;
-  std::vector<DecisionRow> decisions;     // written with the row (a first "wait", a key_error…)
+  std::vector<DecisionRow> decisions;  // written with the row (a first "wait", a key_error…)
   std::vector<AlertRow> alerts;
 };
-// A change of a run's state without an attempt: window end, skip, missed, manual, cancel, supersede, a person's word.
+// A change of a run's state without an attempt: window end, skip, missed, manual, cancel, supersede, a
+// person's word; or of the row alone, in the same state. Refused: what is no edge of the life of a run, into
+// or out of running, out of manual_required without an audit row that names a person, a second superseded_by.
 struct MoveCall {
-  Run after;                              // the whole row; id names it
+  Run after;  // the whole row; id names it. What planning and claims wrote stays as it is
   RunState expected_state = RunState::kScheduled;
   int64_t expected_fence = 0;
   std::vector<DecisionRow> decisions;
@@ -70,59 +37,80 @@ struct MoveReply {
   bool moved = false;
   RunState state = RunState::kScheduled;  // as it stands, where it was not moved
   int64_t fence = 0;
+  std::string superseded_by;  // as it stands, where it was not moved
+  int64_t decision_id = 0;    // row of the last of its decisions, for folding; 0: none
 };
-// Occurrences that came due: rows, ranges and notes together with the cursor, and what the newest of them supersedes.
+// Occurrences that came due: rows, ranges and notes together with the cursor, and what the newest of them
+// supersedes.
 struct PlanCall {
   std::string task;
   std::string value;
-  std::optional<Instant> planned_through; // nothing: the cursor stays (a person's trigger)
+  std::optional<Instant> planned_through;  // nothing: the cursor stays (a person's trigger)
   std::vector<PlannedRun> runs;
   std::vector<Note> notes;
   std::vector<DecisionRow> note_decisions;
-  std::vector<MoveCall> supersede;        // done before the runs are written
+  std::vector<MoveCall> supersede;  // done before the runs are written
   std::vector<AlertRow> alerts;
   std::optional<AuditRow> audit;
 };
 struct PlannedReply {
   enum class Kind { kCreated, kIdentityKnown, kKeyKnown };
   Kind kind = Kind::kCreated;
-  std::string holder;                     // run that has the identity or the key
+  std::string holder;  // run that has the identity or the key
   RunState holder_state = RunState::kScheduled;
-  ClaimReply claim;                       // where one was asked and the row was created
+  ClaimReply claim;         // where one was asked and the row was created
+  int64_t decision_id = 0;  // row of the last of its decisions, for folding; 0: none
 };
 struct PlanReply {
-  std::vector<PlannedReply> runs;         // kKeyKnown wrote a note `already_done` in place of the run
+  std::vector<PlannedReply> runs;  // kKeyKnown wrote a note `already_done` in place of the run
   std::vector<MoveReply> supersede;
 };
 
-struct FindNonceCall { std::string run_id; std::string nonce; };   // -> ClaimReply: granted if that claim was committed
-
-struct RenewCall { std::string run_id; int64_t fence = 0; Millis ttl; };
-struct RenewReply { bool held = false; };                          // false: lost; stop the attempt
-
-// Result of an attempt with all that follows from it. Accepted with the newest fence, even after the lease's end, until
-// the attempt was marked lost; else one `late` decision row is written and nothing changes.
+// Result of an attempt with all that follows from it. Accepted with the newest fence, even after the lease's
+// end, until the attempt was marked lost; else one decision row, `late`, is written and nothing changes. A
+// `lost` that is refused leaves no row: it is nobody's result.
 struct FinishCall {
-  Run after;                              // state, next_at, ladder, counts after
+  Run after;  // state, next_at, ladder, counts after
   int64_t fence = 0;
-  Attempt end;                            // outcome, class, code, summary, detail, ended_at
-  bool lost = false;                      // MarkLost: only after the lease's end, or where the owner is proven dead
+  Attempt end;        // outcome, class, code, summary, detail, ended_at
+  bool lost = false;  // MarkLost: only after the lease's end, or where the owner is proven dead
   std::vector<DecisionRow> decisions;
   std::vector<AlertRow> alerts;
   std::optional<Breaker> breaker;
   std::vector<Flag> flags;
   std::optional<AuditRow> audit;
 };
-struct FinishReply { bool accepted = false; };
+struct FinishReply {
+  bool accepted = false;
+  int64_t decision_id = 0;  // row of the last of its decisions, for folding; 0: none
+};
 
-struct FlagCall { Flag flag; bool remove = false; AuditRow audit; };
-struct ControlCall { Control control; AuditRow audit; };
-struct FoldCall { int64_t decision_id = 0; Instant last_at; int64_t add = 0; };  // count += add
-struct NoteDecisionCall { DecisionRow row; };                                     // a decision row alone (a new answer of a waiting run)
-struct AlertsCall {                                                               // new rows, and rows as they are after a delivery
+struct FlagCall {
+  Flag flag;
+  bool remove = false;
+  AuditRow audit;
+};
+struct ControlCall {
+  Control control;
+  AuditRow audit;
+};
+// The same answer again.
+struct FoldCall {
+  int64_t decision_id = 0;
+  Instant last_at;
+  int64_t add = 0;  // count += add
+};
+// A decision row alone: a new answer of a waiting run.
+struct NoteDecisionCall {
+  DecisionRow row;
+};
+// New rows, and rows as they are after a delivery.
+struct AlertsCall {
   std::vector<AlertRow> rows;
 };
-struct BreakerCall { Breaker breaker; };
+struct BreakerCall {
+  Breaker breaker;
+};
 
 // The latest run of each value of a task that fits; for preconditions on another task.
 struct FindRunsCall {
@@ -132,25 +120,43 @@ struct FindRunsCall {
   std::optional<std::string> key;
   Instant due_at_or_before = kNever;
 };
-struct FindRunsReply { std::vector<Run> runs; };
+struct FindRunsReply {
+  std::vector<Run> runs;
+};
 
 struct ActivateCall {
-  RuleVersion version;                                        // version 0: given by the store
-  std::vector<std::pair<std::string, std::string>> texts;     // file name, text
-  std::vector<TaskCursor> cursors;                            // added or changed; inactive ones are removed tasks
-  std::vector<MoveCall> moves;                                // open runs of removed tasks
+  RuleVersion version;                                     // version 0: given by the store
+  std::vector<std::pair<std::string, std::string>> texts;  // file name, text
+  std::vector<TaskCursor> cursors;  // added or changed; inactive ones are removed tasks
+  std::vector<MoveCall> moves;      // open runs of removed tasks
 };
-struct ActivateReply { int64_t version = 0; };
+struct ActivateReply {
+  int64_t version = 0;  // the active one; the same as before where the hash is the same
+  std::vector<MoveReply> moves;
+};
 
-// History older than `before`, never an open run, never the newest runs' keys younger than their `keep`.
-struct PruneCall { Instant before; int limit = 1000; };
-struct PruneReply { int64_t rows = 0; };
+// History older than `before`: attempts and decisions of runs that ended before it, then the rows of those
+// runs, notes, settled alerts, audit rows, dated flags. Never an open run or manual_required, never the
+// newest run of a (task, value), never the row of a run whose key is still kept: due at or after its task's
+// instant in `keys_from`, for a task that is not named there kKeysKept before now.
+inline constexpr Millis kKeysKept = Days(400);
+struct PruneCall {
+  Instant before;
+  int limit = 1000;  // rows, about: a run goes with all that belongs to it
+  std::vector<std::pair<std::string, Instant>> keys_from;  // task, now - idempotency.keep
+};
+struct PruneReply {
+  int64_t rows = 0;
+};
 
-using StoreCall = std::variant<ActivateCall, PlanCall, ClaimCall, FindNonceCall, RenewCall, FinishCall, MoveCall, FlagCall,
-                               ControlCall, FoldCall, NoteDecisionCall, AlertsCall, BreakerCall, FindRunsCall, PruneCall>;
+using StoreCall =
+    std::variant<ActivateCall, PlanCall, ClaimCall, FindNonceCall, RenewCall, FinishCall, MoveCall, FlagCall,
+                 ControlCall, FoldCall, NoteDecisionCall, AlertsCall, BreakerCall, FindRunsCall, PruneCall>;
 struct NoReply {};
-struct DecisionReply { int64_t id = 0; };
-using StoreReply = std::variant<NoReply, ActivateReply, PlanReply, ClaimReply, RenewReply, FinishReply, MoveReply,
-                                DecisionReply, FindRunsReply, PruneReply>;
+struct DecisionReply {
+  int64_t id = 0;
+};
+using StoreReply = std::variant<NoReply, ActivateReply, PlanReply, ClaimReply, RenewReply, FinishReply,
+                                MoveReply, DecisionReply, FindRunsReply, PruneReply>;
 
 }  // namespace duecourse
