@@ -226,6 +226,8 @@ struct HttpClient::Impl {
   bool TakeOrders();
   void Begin(std::unique_ptr<Transfer> transfer);
   void TakeFinished();
+  // Calls that were asked for while the client ended.
+  void RefuseWaiting();
   void End(uint64_t id, CURLcode code, bool cancelled);
 
   const HttpClientOptions options;
@@ -311,6 +313,23 @@ void HttpClient::Impl::Loop() {
     curl_multi_poll(multi, nullptr, 0, kLongestWaitMs, nullptr);
   }
   while (!running.empty()) End(running.begin()->first, CURLE_OK, true);
+  RefuseWaiting();
+}
+
+void HttpClient::Impl::RefuseWaiting() {
+  while (true) {
+    std::vector<std::unique_ptr<Transfer>> waiting;
+    {
+      MutexLock lock(mutex);
+      waiting.swap(to_begin);
+    }
+    if (waiting.empty()) return;
+    for (std::unique_ptr<Transfer>& transfer : waiting) {
+      transfer->result.error = HttpError::kCancelled;
+      transfer->result.message = "the client is ending";
+      transfer->done(std::move(transfer->result));
+    }
+  }
 }
 
 bool HttpClient::Impl::TakeOrders() {
