@@ -20,7 +20,7 @@ namespace {
 // One call that the library works on. It stays where it is while it runs: the library keeps its address.
 struct Transfer {
   uint64_t id = 0;
-  HttpCall call;
+  HttpClientCall call;
   HttpClient::Done done;
   HttpResult result;
   CURL* easy = nullptr;
@@ -112,7 +112,7 @@ HttpError ErrorOf(CURLcode code) {
 }
 
 // Empty where the call can be made.
-std::string FaultOf(const HttpCall& call) {
+std::string FaultOf(const HttpClientCall& call) {
   if (!call.url.starts_with("http://") && !call.url.starts_with("https://")) {
     return "the url does not begin with http:// or https://";
   }
@@ -128,7 +128,7 @@ std::string FaultOf(const HttpCall& call) {
   return {};
 }
 
-void SetMethod(CURL* easy, const HttpCall& call) {
+void SetMethod(CURL* easy, const HttpClientCall& call) {
   const bool has_body =
       !call.body.empty() || call.method == "POST" || call.method == "PUT" || call.method == "PATCH";
   if (call.method == "HEAD") {
@@ -162,7 +162,7 @@ void SetHeaders(Transfer& transfer) {
 }
 
 void Prepare(Transfer& transfer, const std::string& user_agent) {
-  const HttpCall& call = transfer.call;
+  const HttpClientCall& call = transfer.call;
   CURL* easy = curl_easy_init();
   CHECK(easy != nullptr);
   transfer.easy = easy;
@@ -264,7 +264,7 @@ HttpClient::~HttpClient() {
   curl_multi_cleanup(impl_->multi);
 }
 
-uint64_t HttpClient::Start(HttpCall call, Done done) {
+uint64_t HttpClient::Start(HttpClientCall call, Done done) {
   auto transfer = std::make_unique<Transfer>();
   transfer->call = std::move(call);
   transfer->done = std::move(done);
@@ -288,7 +288,7 @@ void HttpClient::Cancel(uint64_t id) {
   curl_multi_wakeup(impl_->multi);
 }
 
-HttpResult HttpClient::Call(HttpCall call) {
+HttpResult HttpClient::Call(HttpClientCall call) {
   CHECK(std::this_thread::get_id() != impl_->thread.get_id());
   Mutex mutex;
   CondVar arrived;

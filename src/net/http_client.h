@@ -39,7 +39,7 @@ enum class HttpError {
 };
 const char* HttpErrorName(HttpError error);
 
-struct HttpCall {
+struct HttpClientCall {
   std::string method = "GET";
   std::string url;
   std::vector<HttpHeader> headers;  // on a redirect to another host, Authorization and Cookie stay behind
@@ -77,11 +77,11 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // The id is for Cancel.
-  uint64_t Start(HttpCall call, Done done);
+  uint64_t Start(HttpClientCall call, Done done);
   // The call ends with kCancelled unless it has ended already.
   void Cancel(uint64_t id);
   // Waits for the answer. Not from a callback (CHECK).
-  HttpResult Call(HttpCall call);
+  HttpResult Call(HttpClientCall call);
 
  private:
   struct Impl;
