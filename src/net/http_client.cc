@@ -1,6 +1,8 @@
 #include "net/http_client.h"
 
 #include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -9,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mutex.h"
 #include "base/text.h"
 
@@ -26,6 +28,9 @@ struct Transfer {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   std::array<char, CURL_ERROR_SIZE> error_text{};
+  const AddressGuard* guard = nullptr;
+  std::string forbidden;    // the last address that the guard refused
+  std::vector<Fd> sockets;  // second descriptors of those it opened, to see afterwards what came in
   size_t header_bytes = 0;
   bool too_large = false;
   int64_t started_us = 0;
@@ -73,6 +78,28 @@ size_t OnBody(char* data, size_t one, size_t size, void* user) {
   return 0;
 }
 
+// Opens the socket of a connection, after the guard has seen the address that it really goes to.
+curl_socket_t OnSocket(void* user, curlsocktype /*purpose*/, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (address->family != AF_UNIX && transfer.guard != nullptr) {
+    const char* url = nullptr;  // of this hop, where there were redirects
+    curl_easy_getinfo(transfer.easy, CURLINFO_EFFECTIVE_URL, &url);
+    if (!transfer.guard->Allows(HostOfUrl(url != nullptr ? url : transfer.call.url), &address->addr)) {
+      transfer.forbidden = AddressText(&address->addr);
+      return CURL_SOCKET_BAD;
+    }
+  }
+  const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd >= 0 && address->family != AF_UNIX) transfer.sockets.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return fd;
+}
+
+bool BeganToAnswer(const Transfer& transfer) {
+  curl_off_t first_byte = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+  return transfer.header_bytes > 0 || first_byte > 0 || AnyBytesReceived(transfer.sockets);
+}
+
 HttpError ErrorOf(CURLcode code) {
   switch (code) {
     case CURLE_OK:
@@ -81,7 +108,6 @@ HttpError ErrorOf(CURLcode code) {
     case CURLE_URL_MALFORMAT:
       return HttpError::kBadCall;
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
       return HttpError::kResolve;
     case CURLE_COULDNT_CONNECT:
       return HttpError::kConnect;
@@ -104,28 +130,10 @@ HttpError ErrorOf(CURLcode code) {
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_BAD_CONTENT_ENCODING:
       return HttpError::kBroken;
     default:
       return HttpError::kOther;
   }
-}
-
-// Empty where the call can be made.
-std::string FaultOf(const HttpClientCall& call) {
-  if (!call.url.starts_with("http://") && !call.url.starts_with("https://")) {
-    return "the url does not begin with http:// or https://";
-  }
-  if (std::any_of(call.url.begin(), call.url.end(),
-                  [](char c) { return static_cast<unsigned char>(c) <= 0x20; })) {
-    return "the url has a space or control character in it";
-  }
-  if (!IsHttpToken(call.method)) return "the method is no word";
-  for (const HttpHeader& header : call.headers) {
-    if (!IsHeaderSafe(header))
-      return StrCat("the header \"", ShowBytes(header.name, false), "\" has characters not allowed");
-  }
-  return {};
 }
 
 void SetMethod(CURL* easy, const HttpClientCall& call) {
@@ -175,8 +183,7 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  // A name server that does not answer must not hold up the thread when a call ends while its name is looked
-  // up.
+  // A name server that does not answer must not hold up the thread when a call ends meanwhile.
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ClampedMillis(call.timeout));
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, ClampedMillis(call.connect_timeout));
@@ -186,6 +193,8 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, OnSocket);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer);
   if (!call.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call.unix_socket.c_str());
   SetMethod(easy, call);
   SetHeaders(transfer);
@@ -200,23 +209,22 @@ void Conclude(Transfer& transfer, CURLcode code) {
   curl_easy_getinfo(transfer.easy, CURLINFO_REQUEST_SIZE, &request_bytes);
   result.status = static_cast<int>(status);
   result.sent = request_bytes > 0;
+  result.answering = BeganToAnswer(transfer);
   result.error = transfer.too_large ? HttpError::kTooLarge : ErrorOf(code);
-  if (result.error == HttpError::kTooLarge) {
+  curl_off_t resolved = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+  if (result.error == HttpError::kTimeout && resolved == 0) result.error = HttpError::kResolve;
+  if (result.error == HttpError::kConnect && !transfer.forbidden.empty()) {
+    result.error = HttpError::kForbidden;
+    result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
+  } else if (result.error == HttpError::kTooLarge) {
     result.message = StrCat("the answer is larger than ", transfer.call.max_response_bytes, " bytes");
   } else if (code != CURLE_OK) {
-    const char* detail = transfer.error_text.data();
-    result.message = *detail != '\0' ? detail : curl_easy_strerror(code);
+    result.message = transfer.error_text[0] != 0 ? transfer.error_text.data() : curl_easy_strerror(code);
   }
 }
 
 }  // namespace
-
-const char* HttpErrorName(HttpError error) {
-  static constexpr std::array<const char*, 11> kNames = {"none",   "bad_call",  "resolve",   "connect",
-                                                         "tls",    "timeout",   "too_large", "redirect_loop",
-                                                         "broken", "cancelled", "other"};
-  return kNames[static_cast<size_t>(error)];
-}
 
 struct HttpClient::Impl {
   explicit Impl(const HttpClientOptions& o) : options(o) {}
@@ -348,12 +356,13 @@ bool HttpClient::Impl::TakeOrders() {
 }
 
 void HttpClient::Impl::Begin(std::unique_ptr<Transfer> transfer) {
-  if (std::string fault = FaultOf(transfer->call); !fault.empty()) {
+  if (std::string fault = HttpClientCallFault(transfer->call); !fault.empty()) {
     transfer->result.error = HttpError::kBadCall;
     transfer->result.message = std::move(fault);
     transfer->done(std::move(transfer->result));
     return;
   }
+  transfer->guard = options.guard.get();
   Prepare(*transfer, options.user_agent);
   CHECK(curl_multi_add_handle(multi, transfer->easy) == CURLM_OK);
   running[transfer->id] = std::move(transfer);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "net/address_guard.h"
 #include "net/http_message.h"
 
 namespace duecourse {
@@ -27,7 +28,7 @@ inline constexpr size_t kHttpMaxAnswerHeaderBytes = 256u << 10;
 enum class HttpError {
   kNone,          // there is a status, whichever
   kBadCall,       // the url, method or a header is unusable; nothing was tried
-  kResolve,       // the host's name has no address
+  kResolve,       // the host's name has no address, or none was found before the call's time ran out
   kConnect,       // refused, unreachable, no such socket
   kTls,           // handshake or certificate
   kTimeout,       // the call's time ran out
@@ -36,6 +37,7 @@ enum class HttpError {
   kBroken,        // the answer broke off or is no HTTP
   kCancelled,     // Cancel, or the client's end
   kOther,
+  kForbidden,  // the guard allows none of the host's addresses
 };
 const char* HttpErrorName(HttpError error);
 
@@ -51,10 +53,14 @@ struct HttpClientCall {
   int max_redirects = 0;  // 0: a 3xx is the answer
 };
 
+// What makes the call unusable; empty where it can be made.
+std::string HttpClientCallFault(const HttpClientCall& call);
+
 struct HttpResult {
   HttpError error = HttpError::kNone;
   std::string message;              // for people, empty where there is no error
   bool sent = false;                // bytes of the request left for the other side
+  bool answering = false;           // the other side had begun to send something
   int status = 0;                   // 0 where no answer came
   std::vector<HttpHeader> headers;  // of the last answer
   std::string body;                 // cut at the limit where error is kTooLarge
@@ -64,6 +70,8 @@ struct HttpResult {
 struct HttpClientOptions {
   int max_connections = 1000;  // calls beyond it wait for one
   std::string user_agent = "duecourse";
+  // Which addresses may be connected to, each looked at when its socket is made (redirects too). Null: any.
+  std::shared_ptr<const AddressGuard> guard;
 };
 
 class HttpClient {
