@@ -1,6 +1,15 @@
 // The heart. One pure function answers four questions in order: is it done, is
 // it time, is it ready, is it ours? The first no is the answer; "not now" always
 // says when it is asked again. It predicts and explains; Store::Claim enforces.
+//
+// Done comes first, so that nothing is probed for finished work. What costs
+// nothing to know comes before what must be observed: kProbe is answered only
+// where done, time, attempts, retry instants, breaker and budget said yes. What
+// is observed comes before what is ours to take, so that waiting holds nothing.
+//
+// A person's question passes the same gates. What it may override is in Force;
+// it never ends a run: where the automatic answer would be kEnd, a person is
+// refused with the same reason, and the run's own next decision ends it.
 #pragma once
 
 #include "decide/facts.h"
@@ -8,30 +17,37 @@
 namespace duecourse {
 
 enum class Verdict {
-  kAllow,   // start it
-  kDeny,    // not now, or never (a final reason); see recheck_at
-  kProbe,   // the cheap gates passed; these facts are too old or missing: observe the preconditions, then ask again
-  kEnd,     // the run is over without a start: window or max_delay ended, cap or uncounted bound reached, person needed
+  kAllow,  // start it
+  kDeny,   // not now, or never (a final reason); see recheck_at
+  kProbe,  // the cheap gates passed; these facts are too old or missing: observe the preconditions, then ask
+           // again
+  kEnd,  // the run is over without a start: window or max_delay ended, cap or uncounted bound reached, person
+         // needed
 };
 
 struct Decision {
   Verdict verdict = Verdict::kDeny;
   Reason reason = Reason::kNotDue;
-  int index = -1;                // into facts: the first precondition, pool or maintenance that said no
-  Instant recheck_at = kNever;   // kDeny: when it is asked again at the latest
+  int index = -1;  // into facts: the first precondition, pool or maintenance that said no
+  // kDeny: when it is asked again at the latest, never later than the instant at which the run must stop
+  // waiting. Always after `now`. kNever only for what no passing of time can change: a finished run, a done
+  // key, a run that waits for a person; there only a person's word leads on.
+  Instant recheck_at = kNever;
 };
 
 Decision Decide(const Facts& facts);
 
-// What becomes of a run that Decide ended (kEnd), or whose window ended while it waited: the closed rule of on_window_end.
+// What becomes of a run that ends without a start: Decide said kEnd, or its window ended, or it was
+// superseded, cancelled, its rule removed, the scheduler down. A reason that only says "not now" (pool_full,
+// breaker_open…) is that of a run whose window ended meanwhile: it is judged as exceeded_window, and the
+// reason given is kept by the caller as the cause.
 struct EndFacts {
-  Reason reason = Reason::kExceededWindow;   // of the decision
+  Reason reason = Reason::kExceededWindow;  // of the decision
   OnWindowEnd on_window_end = OnWindowEnd::kMissed;
-  int counted = 0;                           // attempts so far
-  bool elaborate = false;
+  int counted = 0;  // counted attempts so far; after one it is always a person
 };
 struct Ended {
-  RunState state = RunState::kMissed;        // missed, skipped or manual_required
+  RunState state = RunState::kMissed;  // missed, skipped or manual_required
   Reason reason = Reason::kExceededWindow;
 };
 Ended DecideEnd(const EndFacts& facts);

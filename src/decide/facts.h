@@ -15,8 +15,8 @@ namespace duecourse {
 struct PreconditionFact {
   enum class Answer { kUnknown, kYes, kNo, kInvalid, kCheckFailed };
   Answer answer = Answer::kUnknown;
-  Instant at;                   // when it was observed
-  Millis max_age;               // a yes older than this is unknown again
+  Instant at;      // when the answer came; one from the future (the clock was set back) is unknown
+  Millis max_age;  // a yes older than this is unknown again; a no is, after check_interval
   bool once_met_stays = false;  // only_if_data_ready: false, and it was once yes in this run
   bool invalid_calls_person = false;
 };
@@ -24,13 +24,16 @@ struct PreconditionFact {
 struct PoolFact {
   int running = 0;
   int limit = 0;
+  Instant rate_until = kLongAgo;  // later than now: its rate is used up until then
 };
 
-// What a person may override with --force --reason; never done, lease or live processes.
+// What a person may override with --force --reason; never done, lease or live processes, nor order and
+// limits.
 struct Force {
-  bool manual = false;          // a person asked; time is not asked of `manual rerun`
-  bool time = false;
-  bool readiness = false;       // retry instants, breaker, preconditions
+  bool manual = false;  // a person asked: outside the cap, and a no ends nothing. In manual_required it is
+                        // `manual rerun`, of which time is not asked (maintenance is)
+  bool time = false;       // all of "is it time?" but maintenance; a pause too
+  bool readiness = false;  // retry instants, breaker, budget, preconditions
   bool maintenance = false;
 };
 
@@ -40,35 +43,38 @@ struct Facts {
   // Is it done?
   RunState state = RunState::kScheduled;
   Reason state_reason = Reason::kNotDue;
-  bool key_done = false;            // another run of this key succeeded
+  bool key_done = false;  // another run of this key succeeded
   // Is it time?
   bool paused = false;
   Occurrence::Day day = Occurrence::Day::kOpen;
   Instant due;
   Instant opens;
-  Instant ends;                     // of the window, exclusive
-  Instant max_delay_end = kNever;   // due + max_delay: earlier end of catch-up starts
-  Instant busy_until = kLongAgo;    // avoid hours: later than now while inside (catch-up only)
+  Instant ends;                    // of the window, exclusive
+  Instant max_delay_end = kNever;  // due + max_delay: earlier end of catch-up starts
+  Instant busy_until = kLongAgo;   // avoid hours: later than now while inside (catch-up only)
   Instant maintenance_until = kLongAgo;
   int maintenance_index = -1;
   // Is it ready?
   int counted = 0;
   int uncounted = 0;
   int attempts_max = 1;
-  Instant next_at = kLongAgo;       // of a retry, a catch-up or a not-ready wait
-  bool next_is_catchup = false;
+  Instant next_at = kLongAgo;    // of a retry, a catch-up or a not-ready wait
+  bool next_is_catchup = false;  // the state is catchup_waiting
+  bool owed =
+      false;  // planned after downtime: its first start is a catch-up start too (max_delay, busy hours)
   bool breaker_open = false;
   Instant breaker_until = kLongAgo;
-  bool breaker_trial_taken = false; // another run is, or comes first for, the trial
+  bool breaker_trial_taken = false;  // another run is, or comes first for, the trial
+  Instant budget_until = kLongAgo;   // later than now: the budget is spent until then
   std::span<const PreconditionFact> preconditions;
   // Is it ours?
-  bool key_running = false;         // a live lease on this key
-  bool previous_alive = false;      // processes of a former attempt are still there
-  bool earlier_open = false;        // in_order
+  bool key_running = false;     // a live lease on this key
+  bool previous_alive = false;  // processes of a former attempt are still there
+  bool earlier_open = false;    // in_order
   int task_running = 0;
   int task_limit = 1;
-  bool first_attempt = true;        // min_interval is asked of first attempts only
-  Instant min_interval_until = kLongAgo;       // last first start + min_interval
+  bool first_attempt = true;              // min_interval is asked of first attempts only
+  Instant min_interval_until = kLongAgo;  // last first start + min_interval
   Instant pool_interval_until = kLongAgo;
   std::span<const PoolFact> pools;
   bool draining = false;

@@ -2,6 +2,11 @@
 // the run's history to the next step: success, again at T (immediate, backoff,
 // catch-up), or a person and why. Delays count from the failure's store time.
 // Jitter arrives as a number already drawn.
+//
+// A rung is used when it is planned, so moving its instant (a breaker, hours to
+// avoid, an attempt that was not ready) uses nothing more. A lost attempt uses
+// none: it is done again at once and only the cap bounds it. max_times counts
+// executions in the same way.
 #pragma once
 
 #include <optional>
@@ -11,39 +16,47 @@
 namespace duecourse {
 
 struct RecoverFacts {
-  Instant now;                         // store time at which the attempt ended
+  Instant now;  // store time at which the attempt ended
   Outcome outcome = Outcome::kFailed;
   FailureClass failure_class = FailureClass::kUnknown;
-  std::optional<Millis> retry_after;   // of the agent's answer
-  bool request_unanswered = false;     // HTTP: sent and not answered
-  bool timed_out_manual = false;       // on_timeout: manual
+  std::optional<Millis> retry_after;  // of the agent's answer
+  bool request_unanswered = false;    // HTTP: sent and not answered
+  bool timed_out_manual = false;      // on_timeout: manual
   bool manual_attempt = false;
-  bool draining_stop = false;          // we stopped it ourselves
-  const Run* run = nullptr;            // before this ending: counted includes this attempt already (it counts at the claim)
+  bool draining_stop =
+      false;  // we stopped it ourselves: whatever it failed with then, it is lost, not failed
+  const Run* run =
+      nullptr;  // before this ending: counted includes this attempt already (it counts at the claim)
   const RetryRule* retry = nullptr;
   OnLost on_lost = OnLost::kRerun;
   Millis check_interval = Seconds(30);
-  Instant ends;                        // of the window
+  Instant ends;  // of the window
   Instant max_delay_end = kNever;
-  const Zone* zone = nullptr;          // for avoid hours
-  const Breaker* breaker = nullptr;    // after this ending was counted into it
-  bool breaker_manual = false;         // it opened and its rule says then: manual
-  Millis jitter;                       // drawn in [0, retry.jitter]
+  const Zone* zone = nullptr;        // for avoid hours
+  const Breaker* breaker = nullptr;  // after this ending was counted into it; nullptr: none
+  bool breaker_manual = false;       // it opened and its rule says then: manual
+  Millis jitter;                     // drawn in [0, retry.jitter]
 };
 
 struct Recovery {
   RunState next = RunState::kManualRequired;
   Reason reason = Reason::kFailed;
-  std::optional<Instant> next_at;      // retrying, catchup_waiting, or the not-ready wait
-  Ladder ladder;                       // after
-  int counted = 0;                     // after
+  // What set next_at, or carried it past the end: kWaitingRetry (a rung, a Retry-After, a rerun),
+  // kWaitingCatchup, kBreakerOpen, kBusyHours or kNotReady. For the clause that people read; nothing else
+  // depends on it.
+  Reason cause = Reason::kWaitingRetry;
+  std::optional<Instant> next_at;  // retrying, catchup_waiting, or the not-ready wait
+  Ladder ladder;                   // after
+  int counted = 0;                 // after
   int uncounted = 0;
   bool lost_rerun = false;
-  bool ladder_used_up = false;         // this failure left no rung of immediate and backoff
+  bool ladder_used_up = false;  // this failure left no rung of immediate and backoff
 };
 Recovery Recover(const RecoverFacts& facts);
 
-// True where a failure as described leaves the run no retry of immediate or backoff (asked before Recover, for the breaker).
+// True where a failure as described leaves the run no retry of immediate or backoff (asked before Recover,
+// for the breaker): the rungs or the cap are used up, or the class allows none. True once a run: the failures
+// of catch-up come after it.
 bool LadderUsedUp(const Run& run, const RetryRule& retry, FailureClass failure_class);
 // The end of the avoid hours that contain the instant, or nothing.
 std::optional<Instant> AvoidEnd(const RetryRule& retry, const Zone& zone, Instant at);

@@ -1,0 +1,223 @@
+#include "decide/recover.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace duecourse {
+namespace {
+
+// Hours to avoid follow one another at most this often before the search gives up and a person is asked: more
+// than a year of days, far longer than any window.
+constexpr int kAvoidHopsMax = 400;
+
+// The next permitted attempt as the ladder has it, before anything moves it.
+struct Step {
+  bool catchup = false;
+  Instant at;
+  Ladder ladder;
+};
+
+Recovery Unchanged(const RecoverFacts& facts) {
+  Recovery result;
+  result.ladder = facts.run->ladder;
+  result.counted = facts.run->counted;
+  result.uncounted = facts.run->uncounted;
+  return result;
+}
+
+Recovery Ends(const RecoverFacts& facts, RunState state, Reason reason) {
+  Recovery result = Unchanged(facts);
+  result.next = state;
+  result.reason = reason;
+  return result;
+}
+
+Recovery Person(const RecoverFacts& facts, Reason reason) {
+  return Ends(facts, RunState::kManualRequired, reason);
+}
+
+bool Waits(RunState state) {
+  return state == RunState::kScheduled || state == RunState::kRetrying || state == RunState::kCatchupWaiting;
+}
+
+// A person's attempt that did not succeed changes nothing: the run stands where it stood, with the instant it
+// had.
+Recovery PutBack(const RecoverFacts& facts, Reason reason) {
+  const RunState before = facts.run->before_manual;
+  CHECK(Waits(before) || before == RunState::kManualRequired);
+  Recovery result = Ends(facts, before, reason);
+  result.lost_rerun = facts.run->next_lost_rerun;
+  const bool has_instant = before == RunState::kRetrying || before == RunState::kCatchupWaiting;
+  if (Waits(before)) result.next_at = facts.run->next_at;
+  if (has_instant && !result.next_at) result.next_at = facts.now + facts.check_interval;
+  result.cause = before == RunState::kCatchupWaiting ? Reason::kWaitingCatchup : Reason::kWaitingRetry;
+  return result;
+}
+
+// The attempt did no work: not ready, or never started. It is taken off again, and asked again where it came
+// from. The first that never started goes again at once: it was most likely cut off by our own end, not by
+// its surroundings.
+Recovery Uncounted(const RecoverFacts& facts) {
+  if (facts.manual_attempt) return PutBack(facts, Reason::kNotReady);
+  const Run& run = *facts.run;
+  CHECK(Waits(run.before_claim));
+  Recovery result = Ends(facts, run.before_claim, Reason::kNotReady);
+  result.counted = std::max(0, run.counted - 1);
+  result.uncounted = run.uncounted + 1;
+  if (result.uncounted >= kUncountedMax) {
+    result.next = RunState::kManualRequired;
+    result.reason = Reason::kAttemptsExhausted;
+    return result;
+  }
+  result.lost_rerun = run.next_lost_rerun;
+  result.cause = Reason::kNotReady;
+  const bool at_once = facts.outcome == Outcome::kNotStarted && run.uncounted == 0;
+  Instant at = at_once ? facts.now : facts.now + facts.check_interval;
+  if (facts.retry_after) at = std::max(at, facts.now + *facts.retry_after);
+  result.next_at = at;
+  return result;
+}
+
+// Moves the step past the breaker's cooldown and the hours to avoid; where that leads to the end, it is a
+// person now.
+Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
+  Recovery result = Ends(facts, step.catchup ? RunState::kCatchupWaiting : RunState::kRetrying, reason);
+  result.ladder = step.ladder;
+  result.cause = step.catchup ? Reason::kWaitingCatchup : Reason::kWaitingRetry;
+  Instant at = step.at;
+  const Breaker* breaker = facts.breaker;
+  if (breaker != nullptr && breaker->open && breaker->until && *breaker->until > at) {
+    at = *breaker->until;
+    result.cause = Reason::kBreakerOpen;
+  }
+  if (step.catchup && facts.zone != nullptr) {
+    for (int hop = 0; hop < kAvoidHopsMax && at < facts.ends; ++hop) {
+      const std::optional<Instant> end = AvoidEnd(*facts.retry, *facts.zone, at);
+      if (!end) break;
+      at = hop + 1 < kAvoidHopsMax ? *end : kNever;
+      result.cause = Reason::kBusyHours;
+    }
+  }
+  const Instant limit = step.catchup ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
+  if (at >= limit) {
+    Recovery person = Person(facts, limit < facts.ends ? Reason::kExceededMaxDelay : Reason::kExceededWindow);
+    person.cause = result.cause;
+    return person;
+  }
+  result.next_at = at;
+  return result;
+}
+
+bool RungLeft(const Run& run, const RetryRule& retry) {
+  return run.ladder.immediate < retry.immediate_max ||
+         run.ladder.backoff < static_cast<int>(retry.backoff.size());
+}
+
+bool CatchupLeft(const Run& run, const RetryRule& retry) {
+  if (!retry.catchup || retry.then_manual) return false;
+  return !retry.catchup_max_times || run.ladder.catchup < *retry.catchup_max_times;
+}
+
+// Immediate, then backoff, then catch-up. Nothing: no step is left.
+std::optional<Step> NextStep(const RecoverFacts& facts) {
+  const RetryRule& retry = *facts.retry;
+  const Run& run = *facts.run;
+  Step step;
+  step.ladder = run.ladder;
+  Millis delay;
+  if (run.ladder.immediate < retry.immediate_max) {
+    delay = retry.immediate_interval;
+    ++step.ladder.immediate;
+  } else if (RungLeft(run, retry)) {
+    delay = retry.backoff[static_cast<size_t>(run.ladder.backoff)];
+    ++step.ladder.backoff;
+  } else if (CatchupLeft(run, retry) && facts.failure_class == FailureClass::kTransient) {
+    delay = retry.catchup_interval;
+    ++step.ladder.catchup;
+    step.catchup = true;
+  } else {
+    return std::nullopt;
+  }
+  if (!step.catchup) delay = delay + std::clamp(facts.jitter, Millis{0}, std::max(retry.jitter, Millis{0}));
+  step.at = facts.now + delay;
+  if (facts.retry_after) step.at = std::max(step.at, facts.now + *facts.retry_after);
+  return step;
+}
+
+// What cannot be known is a person's under `hold`, by hand or not.
+bool HeldUnknown(const RecoverFacts& facts, bool unknown) {
+  return unknown && facts.on_lost == OnLost::kHold;
+}
+
+Recovery Lost(const RecoverFacts& facts) {
+  if (HeldUnknown(facts, true)) return Person(facts, Reason::kAttemptLost);
+  if (facts.manual_attempt) return PutBack(facts, Reason::kAttemptLost);
+  const Run& run = *facts.run;
+  if (run.counted >= facts.retry->max_total_attempts) return Person(facts, Reason::kAttemptsExhausted);
+  const Step again = {run.before_claim == RunState::kCatchupWaiting, facts.now, run.ladder};
+  Recovery result = Place(facts, again, Reason::kAttemptLost);
+  result.lost_rerun = result.next != RunState::kManualRequired;
+  return result;
+}
+
+Recovery Failed(const RecoverFacts& facts) {
+  if (HeldUnknown(facts, facts.request_unanswered)) return Person(facts, Reason::kAttemptLost);
+  if (facts.timed_out_manual && facts.outcome == Outcome::kTimedOut) return Person(facts, Reason::kFailed);
+  const bool business = facts.failure_class == FailureClass::kBusiness;
+  if (facts.manual_attempt) return PutBack(facts, business ? Reason::kBusinessError : Reason::kFailed);
+  if (business) return Person(facts, Reason::kBusinessError);
+  if (facts.run->counted >= facts.retry->max_total_attempts) return Person(facts, Reason::kAttemptsExhausted);
+  if (facts.breaker_manual) return Person(facts, Reason::kBreakerOpen);
+  if (const std::optional<Step> step = NextStep(facts)) return Place(facts, *step, Reason::kFailed);
+  // Catch-up would go on, were it known that the error passes: the failure itself is the reason then.
+  return Person(facts, CatchupLeft(*facts.run, *facts.retry) ? Reason::kFailed : Reason::kAttemptsExhausted);
+}
+
+}  // namespace
+
+Recovery Recover(const RecoverFacts& facts) {
+  CHECK(facts.run != nullptr);
+  CHECK(facts.retry != nullptr);
+  CHECK(facts.outcome != Outcome::kNone);
+  switch (facts.outcome) {
+    case Outcome::kNone:
+    case Outcome::kSuccess:
+      return Ends(facts, RunState::kSuccess, Reason::kSucceeded);
+    case Outcome::kCancelled:
+      return Ends(facts, RunState::kSkipped, Reason::kCancelled);
+    case Outcome::kNotReady:
+    case Outcome::kNotStarted:
+      return Uncounted(facts);
+    case Outcome::kLost:
+      return Lost(facts);
+    case Outcome::kFailed:
+    case Outcome::kTimedOut:
+      break;
+  }
+  if (facts.draining_stop) return Lost(facts);
+  Recovery result = Failed(facts);
+  result.ladder_used_up =
+      !facts.manual_attempt && LadderUsedUp(*facts.run, *facts.retry, facts.failure_class);
+  return result;
+}
+
+bool LadderUsedUp(const Run& run, const RetryRule& retry, FailureClass failure_class) {
+  if (failure_class == FailureClass::kNotReady || run.ladder.catchup > 0) return false;
+  if (failure_class == FailureClass::kBusiness || run.counted >= retry.max_total_attempts) return true;
+  return !RungLeft(run, retry);
+}
+
+std::optional<Instant> AvoidEnd(const RetryRule& retry, const Zone& zone, Instant at) {
+  std::optional<Instant> end;
+  for (const AvoidHours& hours : retry.avoid) {
+    WindowSpec spec;
+    spec.start = hours.start;
+    spec.end = hours.end;
+    const Window window = WindowFor(spec, at, zone, Hours(24));
+    if (window.Contains(at) && (!end || window.ends > *end)) end = window.ends;
+  }
+  return end;
+}
+
+}  // namespace duecourse
