@@ -24,6 +24,7 @@ struct EngineOptions {
   std::string node;
   std::string incarnation;
   std::string boot_id;
+  std::string host_zone;               // shown beside a rule's zone, never used
   std::string program = "duecourse";   // named in messages that say what to type
 };
 

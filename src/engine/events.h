@@ -45,6 +45,7 @@ struct ManualRequest {
   Verb verb = Verb::kClaim;
   std::string run_id;
   bool supersede = false;                // rerun of a finished run: a new key
+  std::optional<Run> stored;             // supersede: the run as the store has it
 };
 struct ExplainRequest { std::string task; };  // what the engine holds in memory: open runs, last answers, next due
 struct TasksRequest {};                       // one line a task

@@ -1,0 +1,259 @@
+// From what the store knew to the engine's memory: at start, and after a commit whose outcome nobody knows.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+static std::string DstText(const DstRule& dst) {
+  return StrCat(static_cast<int>(dst.gap), static_cast<int>(dst.overlap));
+}
+
+std::string ScheduleFingerprint(const Schedule& schedule) {
+  std::string text = schedule.zone.name();
+  if (const auto* cron = std::get_if<CronSchedule>(&schedule.kind)) {
+    text += StrCat(" cron ", cron->cron.expression(), " ", DstText(cron->dst));
+  } else if (const auto* every = std::get_if<EverySchedule>(&schedule.kind)) {
+    text += StrCat(" every ", every->every.count, " ", every->anchor.ms);
+  } else {
+    for (CivilTime at : std::get<AtSchedule>(schedule.kind).at) text += StrCat(" at ", at.day.days, "+", at.second);
+  }
+  return Sha256Hex(text).substr(0, 16);
+}
+
+void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
+                        std::vector<std::pair<std::string, std::string>> texts) {
+  rule_version = opened.version;
+  store_created = opened.created;
+  Adopt(snapshot);
+  bool same = opened.rules_hash == rules->hash && opened.version > 0;
+  BuildLanes(snapshot.cursors, !same, std::move(texts));
+  AdoptRuns(snapshot);
+  Arm({now + Minutes(1), Timer::Kind::kFold, 0, 0, ""});
+  AskDirty();
+  FlushCalls();
+  last_alive = std::max(last_alive, snapshot.last_alive);
+}
+
+void EngineState::Resync(const Snapshot& snapshot) {
+  std::map<std::string, std::unique_ptr<OpenRun>> before = std::move(runs);
+  runs.clear();
+  flights.clear();
+  calls.clear();
+  call_pendings.clear();
+  probes.clear();
+  dirty.clear();
+  task_waiters.clear();
+  flag_waiters.clear();
+  flags.clear();
+  controls.clear();
+  for (auto& [name, pool] : pools) pool = PoolState();
+  Adopt(snapshot);
+  BuildLanes(snapshot.cursors, false, {});
+  former = std::move(before);
+  AdoptRuns(snapshot);
+  former.clear();
+  AskDirty();
+  FlushCalls();
+}
+
+void EngineState::Adopt(const Snapshot& snapshot) {
+  if (last_alive == kLongAgo) last_alive = snapshot.last_alive;
+  for (const Control& control : snapshot.controls) {
+    controls[control.scope] = control;
+    control_version = std::max(control_version, control.version);
+  }
+  for (const Flag& flag : snapshot.flags) flags[FlagKey(flag)] = flag;
+  for (const AlertRow& alert : snapshot.pending_alerts) {
+    alerts[alert.id] = alert;
+    Arm({std::max(alert.next_try_at, now), Timer::Kind::kAlert, 0, 0, alert.id});
+  }
+  pool_last_start.clear();
+  for (const auto& [pool, at] : snapshot.pool_last_start) pool_last_start[pool] = at;
+}
+
+// One lane for each enabled (task, value). A new lane, or one whose schedule changed, owes nothing from before now.
+void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activate,
+                             std::vector<std::pair<std::string, std::string>> texts) {
+  std::unordered_map<std::string, const TaskCursor*> known;
+  known.reserve(cursors.size());
+  for (const TaskCursor& cursor : cursors) {
+    if (cursor.active) known.emplace(StrCat(cursor.task, "\x1f", cursor.value), &cursor);
+  }
+  lanes.clear();
+  lane_index.clear();
+  ++lane_generation;
+  ActivateCall call;
+  for (uint32_t t = 0; t < rules->tasks.size(); ++t) {
+    const RuleBody& rule = rules->tasks[t].rule();
+    if (!rule.enabled) continue;
+    for (uint32_t v = 0; v < ValueCount(rule); ++v) {
+      auto it = known.find(StrCat(rules->tasks[t].id, "\x1f", ValueId(rule, v)));
+      std::string print = ScheduleFingerprint(ScheduleOf(rule, v));
+      Lane lane;
+      if (it != known.end() && it->second->schedule == print) {
+        lane.in_force_since = it->second->in_force_since;
+        lane.planned_through = it->second->planned_through;
+        if (it->second->last_start) lane.last_start = *it->second->last_start;
+        known.erase(it);
+      } else {
+        lane.in_force_since = now;
+        lane.planned_through = now;
+        if (it != known.end()) {
+          if (it->second->last_start) lane.last_start = *it->second->last_start;
+          known.erase(it);
+        }
+        call.cursors.push_back(CursorOf(rules->tasks[t].id, ValueId(rule, v), lane, print));
+      }
+      AddLane(t, v, std::move(lane));
+    }
+  }
+  for (const auto& [key, cursor] : known) {
+    TaskCursor gone = *cursor;
+    gone.active = false;
+    call.cursors.push_back(std::move(gone));
+  }
+  std::sort(call.cursors.begin(), call.cursors.end(), [](const TaskCursor& a, const TaskCursor& b) {
+    return std::tie(a.task, a.value) < std::tie(b.task, b.value);
+  });
+  if (activate || !call.cursors.empty()) Activate(std::move(call), std::move(texts), "start");
+  for (size_t i = 0; i < lanes.size(); ++i) ArmLane(i);
+}
+
+TaskCursor EngineState::CursorOf(const std::string& task, const std::string& value, const Lane& lane,
+                                 const std::string& print) const {
+  TaskCursor cursor;
+  cursor.task = task;
+  cursor.value = value;
+  cursor.in_force_since = lane.in_force_since;
+  cursor.planned_through = lane.planned_through;
+  if (lane.last_start > kLongAgo) cursor.last_start = lane.last_start;
+  cursor.schedule = print;
+  return cursor;
+}
+
+void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string, std::string>> texts, const std::string& by) {
+  call.version.hash = rules->hash;
+  call.version.at = now;
+  call.version.by = by;
+  call.version.tasks = static_cast<int64_t>(rules->tasks.size());
+  call.texts = std::move(texts);
+  Pending pending;
+  pending.kind = Pending::Kind::kActivate;
+  Call(std::move(call), std::move(pending));
+}
+
+void EngineState::AdoptRuns(const Snapshot& snapshot) {
+  for (const Breaker& breaker : snapshot.breakers) {
+    Lane* lane = FindLane(breaker.task, breaker.value);
+    if (lane != nullptr) lane->breaker = std::make_unique<Breaker>(breaker);
+  }
+  for (const Run& run : snapshot.open_runs) {
+    OpenRun& open = AddRun(run);
+    if (open.task == nullptr && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
+      MoveRun(open, RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed while the daemon was stopped", {});
+      continue;
+    }
+    if (run.state != RunState::kRunning) {
+      Wake(run.id);
+      continue;
+    }
+    for (const Attempt& attempt : snapshot.unfinished) {
+      if (attempt.run_id != run.id || attempt.fence != run.fence) continue;
+      open.claim_kind = attempt.kind;
+      open.claimed_at = attempt.claimed_at;
+    }
+    AdoptRunning(open);
+  }
+}
+
+// One of ours goes on. One that this daemon does not run, a former one's or a claim of ours whose reply was lost, is
+// looked at first; only its own key waits for that.
+void EngineState::AdoptRunning(OpenRun& open) {
+  Reserve(open);
+  auto old = former.find(open.run.id);
+  bool ours = old != former.end() && old->second->run.fence == open.run.fence && old->second->executing;
+  if (!ours) {
+    open.inspecting = true;
+    Emit(AttemptInspect{{open.run.id, open.run.fence, open.run.attempts}, open.run.boot_id == options.boot_id});
+    return;
+  }
+  open.executing = true;
+  open.rules = old->second->rules;
+  open.task = old->second->task;
+  open.occurrence = old->second->occurrence;
+  open.claim_kind = old->second->claim_kind;
+  open.failures = old->second->failures;
+  open.killed = old->second->killed;
+  open.ending_cause = old->second->ending_cause;
+  open.renew_at = now;
+  ArmRun(open, now);
+  if (old->second->ended) FinishAttempt(open, std::move(*old->second->ended));
+}
+
+// The run in memory, bound to the active rule.
+OpenRun& EngineState::AddRun(const Run& run) {
+  auto open = std::make_unique<OpenRun>();
+  open->run = run;
+  size_t index = kNoLane;
+  Lane* lane = FindLane(run.task, run.value, &index);
+  open->lane = index;
+  if (lane != nullptr) {
+    std::vector<std::string>& list = lane->open;
+    auto at = std::find_if(list.begin(), list.end(), [&](const std::string& id) {
+      const OpenRun* other = FindRun(id);
+      return other != nullptr && other->run.due > run.due;
+    });
+    list.insert(at, run.id);
+  }
+  OpenRun& ref = *open;
+  runs[run.id] = std::move(open);
+  Bind(ref);
+  return ref;
+}
+
+// Open runs keep due instant and key, and are judged by the new window, retry and preconditions from here on.
+void EngineState::Bind(OpenRun& open) {
+  const Task* task = nullptr;
+  size_t value = 0;
+  if (open.lane != kNoLane) {
+    task = &TaskOf(lanes[open.lane]);
+    value = lanes[open.lane].value;
+  } else {
+    task = rules->Find(open.run.task);  // a disabled rule still judges its open runs
+    if (task != nullptr && !FindValue(task->rule(), open.run.value, &value)) task = nullptr;
+  }
+  open.rules = rules;
+  open.task = task;
+  open.value = value;
+  if (task == nullptr) return;
+  open.occurrence = OccurrenceAt(*task, value, open.run.due, rules->config);
+  open.occurrence.business_date = open.run.business_date;
+  if (open.run.extra) {
+    open.occurrence.window = {open.run.window_opens, open.run.window_ends, open.run.business_date, true};
+    open.occurrence.day = Occurrence::Day::kOpen;
+  } else {
+    open.run.window_opens = open.occurrence.window.opens;
+    open.run.window_ends = open.occurrence.window.ends;
+  }
+  open.observed.assign(task->rule().trigger.preconditions.size(), Observed());
+  for (size_t i = 0; i < open.observed.size(); ++i) {
+    const Precondition& condition = task->rule().trigger.preconditions[i];
+    open.observed[i].fact.max_age = condition.max_age;
+    open.observed[i].fact.invalid_calls_person = condition.on_invalid_manual;
+  }
+  if (IsOpen(open.run.state)) SetStuckLimit(open);
+}
+
+bool FindValue(const RuleBody& rule, const std::string& id, size_t* index) {
+  for (size_t v = 0; v < ValueCount(rule); ++v) {
+    if (ValueId(rule, v) == id) {
+      *index = v;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace duecourse

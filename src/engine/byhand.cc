@@ -1,0 +1,127 @@
+// Cancelling, and the manual queue: take over, resolve, rerun, skip.
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+void EngineState::OnCancel(const Request& request, const std::string& run_id) {
+  OpenRun* open = FindRun(run_id);
+  if (open == nullptr) {
+    Reply(request, Answer::Kind::kProblem, StrCat("run ", run_id, " is not open: it is over, or there is none of this id"), Json::MakeObject());
+    return;
+  }
+  std::string detail = StrCat("cancelled by ", request.by, request.reason.empty() ? "" : ": ", request.reason);
+  if (open->run.state == RunState::kManualRequired) {
+    Refuse(request, Reason::kAwaitingPerson, StrCat("it waits for a person; use: manual skip ", run_id), run_id);
+  } else if (open->executing) {
+    open->audit = AuditOf(request, "cancel", open->run.task, run_id);
+    KillAttempt(*open, KillWhy::kCancelled, detail);
+    Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended"), Json::MakeObject().Set("run_id", run_id));
+  } else if (open->flight != OpenRun::Flight::kNone || open->inspecting) {
+    Refuse(request, Reason::kLockOccupied, "a change of this run is being stored; ask again", run_id);
+  } else {
+    MoveRun(*open, RunState::kSkipped, Reason::kCancelled, detail, AuditOf(request, "cancel", open->run.task, run_id), request);
+  }
+}
+
+void EngineState::OnManual(const Request& request, const ManualRequest& manual) {
+  if (request.by.empty() || request.reason.empty()) {
+    Reply(request, Answer::Kind::kUsage, "who and why: --by NAME --reason \"…\"", Json::MakeObject());
+    return;
+  }
+  if (manual.verb == ManualRequest::Verb::kRerun && manual.supersede) {
+    SupersedeByHand(request, manual);
+    return;
+  }
+  OpenRun* open = FindRun(manual.run_id);
+  if (open == nullptr) {
+    Refuse(request, Reason::kAlreadyDone,
+           StrCat("run ", manual.run_id, " is over, or there is none of this id; a finished run is repeated with rerun --supersede"), manual.run_id);
+    return;
+  }
+  if (open->run.state != RunState::kManualRequired || open->flight != OpenRun::Flight::kNone) {
+    Refuse(request, open->run.state == RunState::kRunning ? Reason::kLockOccupied : Reason::kNotDue,
+           StrCat("run ", manual.run_id, " is ", RunStateName(open->run.state), ", it does not wait for a person"), manual.run_id);
+    return;
+  }
+  std::string word = StrCat("by ", request.by, ": ", request.reason);
+  switch (manual.verb) {
+    case ManualRequest::Verb::kClaim:
+      ClaimByHand(request, *open);
+      break;
+    case ManualRequest::Verb::kResolve:
+      MoveRun(*open, RunState::kSuccess, Reason::kResolved, StrCat("resolved ", word), AuditOf(request, "manual_resolve", open->run.task, manual.run_id), request);
+      break;
+    case ManualRequest::Verb::kSkip:
+      MoveRun(*open, RunState::kSkipped, Reason::kCancelled, StrCat("skipped ", word), AuditOf(request, "manual_skip", open->run.task, manual.run_id), request);
+      break;
+    case ManualRequest::Verb::kRerun:
+      open->asked = request;
+      open->force = ForceOf(true);
+      Wake(manual.run_id);
+      break;
+  }
+}
+
+// Taking it over changes no state; it says who has it.
+void EngineState::ClaimByHand(const Request& request, OpenRun& open) {
+  MoveCall move;
+  move.after = open.run;
+  move.after.detail = StrCat("claimed by ", request.by, ": ", request.reason);
+  move.expected_state = open.run.state;
+  move.expected_fence = open.run.fence;
+  move.audit = AuditOf(request, "manual_claim", open.run.task, open.run.id);
+  Pending pending;
+  pending.kind = Pending::Kind::kMove;
+  pending.runs.push_back(open.run.id);
+  pending.after.push_back(move.after);
+  pending.request = request;
+  open.flight = OpenRun::Flight::kMove;
+  Call(std::move(move), std::move(pending));
+}
+
+// "key#r2", from "key"; "key#r3" from that.
+static std::string NextRerunKey(const std::string& key) {
+  size_t mark = key.rfind("#r");
+  if (mark != std::string::npos) {
+    std::optional<int64_t> n = ParseInteger(std::string_view(key).substr(mark + 2));
+    if (n) return StrCat(key.substr(0, mark), "#r", *n + 1);
+  }
+  return key + "#r2";
+}
+
+// A finished run is never touched: the rerun is a new run with a new key and a fresh cap. Its identity names the run it
+// replaces, so a second one is refused with the id of the first.
+void EngineState::SupersedeByHand(const Request& request, const ManualRequest& manual) {
+  if (!manual.stored || !IsFinal(manual.stored->state) || !manual.stored->key) {
+    Refuse(request, Reason::kNotDue, StrCat("run ", manual.run_id, " is not over; only a finished run is superseded"), manual.run_id);
+    return;
+  }
+  const Run& old = *manual.stored;
+  size_t index = kNoLane;
+  Lane* lane = FindLane(old.task, old.value, &index);
+  if (lane == nullptr) {
+    Reply(request, Answer::Kind::kUsage, NoLaneText(old.task, old.value), Json::MakeObject());
+    return;
+  }
+  if (TaskOf(*lane).rule().supersede == Supersede::kNever) {
+    Refuse(request, Reason::kAlreadyDone, "the rule says supersede: never", old.id);
+    return;
+  }
+  Run run;
+  run.id = NewId('r');
+  run.task = old.task;
+  run.value = old.value;
+  run.identity = StrCat("rerun/", old.id);
+  run.due = old.due;
+  run.business_date = old.business_date;
+  run.extra = true;
+  run.origin = TriggerKind::kManual;
+  run.supersedes = old.id;
+  run.key = NextRerunKey(*old.key);
+  run.window_opens = now;
+  run.window_ends = now + kByHandWindow;
+  EmitByHand(request, std::move(run), ForceOf(true), "manual_rerun_supersede");
+}
+
+}  // namespace duecourse

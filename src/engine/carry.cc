@@ -1,0 +1,244 @@
+// Replies of the store, and what follows from them: starts, sent alerts, woken runs.
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+void EngineState::OnStore(StoreReplied reply) {
+  auto it = flights.find(reply.ticket);
+  if (it == flights.end()) return;  // laid aside by Resync
+  std::vector<Pending> pendings = std::move(it->second);
+  flights.erase(it);
+  CHECK(pendings.size() == reply.replies.size());
+  for (size_t i = 0; i < pendings.size(); ++i) OnReply(pendings[i], reply.replies[i]);
+}
+
+void EngineState::OnReply(Pending& pending, StoreReply& reply) {
+  bool took = true;
+  OpenRun* open = pending.runs.empty() ? nullptr : FindRun(pending.runs.front());
+  switch (pending.kind) {
+    case Pending::Kind::kPlan:
+      OnPlanned(pending, std::get<PlanReply>(reply));
+      break;
+    case Pending::Kind::kClaim:
+      if (open != nullptr) OnClaimed(*open, std::get<ClaimReply>(reply));
+      break;
+    case Pending::Kind::kMove:
+      took = std::get<MoveReply>(reply).moved;
+      if (open != nullptr) OnMoved(*open, pending, std::get<MoveReply>(reply));
+      break;
+    case Pending::Kind::kFinish:
+      took = std::get<FinishReply>(reply).accepted;
+      if (open != nullptr) OnFinished(*open, pending, took);
+      break;
+    case Pending::Kind::kDecision:
+      if (open != nullptr) open->decision_id = std::get<DecisionReply>(reply).id;
+      break;
+    case Pending::Kind::kFindRuns:
+      if (open != nullptr) OnUpstream(*open, pending.index, std::get<FindRunsReply>(reply).runs);
+      break;
+    case Pending::Kind::kRenew:
+      if (open != nullptr && !std::get<RenewReply>(reply).held && open->executing) KillAttempt(*open, KillWhy::kLeaseLost, "its lease was lost");
+      break;
+    case Pending::Kind::kActivate:
+      OnActivated(pending, std::get<ActivateReply>(reply));
+      break;
+    case Pending::Kind::kFlag:
+      for (const Flag& flag : pending.flags) SetFlag(flag, pending.index == 1);
+      AnswerFine(pending, "");
+      break;
+    case Pending::Kind::kControl:
+      OnControlled(pending);
+      break;
+    case Pending::Kind::kFlush:
+      AnswerFine(pending, "");
+      break;
+    case Pending::Kind::kNone:
+      break;
+  }
+  if (took) {
+    for (const AlertRow& alert : pending.alerts) KeepAlert(alert);
+  }
+}
+
+void EngineState::OnPlanned(Pending& pending, const PlanReply& reply) {
+  for (size_t i = 0; i < pending.superseded.size(); ++i) {
+    OpenRun* open = FindRun(pending.superseded[i]);
+    if (open == nullptr) continue;
+    open->flight = OpenRun::Flight::kNone;
+    if (reply.supersede[i].moved) {
+      open->run = pending.after[i];
+      Close(open->run.id);
+    } else {
+      Wake(open->run.id);
+    }
+  }
+  for (size_t i = 0; i < pending.runs.size(); ++i) {
+    OpenRun* open = FindRun(pending.runs[i]);
+    if (open == nullptr) continue;
+    open->flight = OpenRun::Flight::kNone;
+    OnPlannedRun(*open, reply.runs[i], pending);
+  }
+  size_t index = kNoLane;
+  Lane* lane = pending.lane_task.empty() ? nullptr : FindLane(pending.lane_task, pending.lane_value, &index);
+  if (lane != nullptr) {
+    lane->planning = false;
+    if (waiting_lanes.erase(index) > 0) PlanLane(index);
+  }
+}
+
+void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending& pending) {
+  if (reply.kind != PlannedReply::Kind::kCreated) {
+    pending.alerts.clear();
+    OnKnown(open, reply);
+    return;
+  }
+  if (IsFinal(open.run.state)) {
+    Close(open.run.id);
+  } else if (open.run.state == RunState::kManualRequired) {
+    WakeWaitersOfTask(open.run.task);
+  } else if (open.reserved) {
+    OnClaimed(open, reply.claim);
+  } else {
+    Wake(open.run.id);
+  }
+}
+
+// Another run has this occurrence or this key: what was planned is not written.
+void EngineState::OnKnown(OpenRun& open, const PlannedReply& reply) {
+  bool by_key = reply.kind == PlannedReply::Kind::kKeyKnown;
+  Unreserve(open);
+  std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (", RunStateName(reply.holder_state), ")");
+  if (open.asked && open.run.extra && by_key && open.run.supersedes.empty() && NextExtraKey(open)) return;
+  if (open.asked) {
+    Refuse(*open.asked, Reason::kAlreadyDone, text, reply.holder);
+  } else if (!by_key) {
+    open.last_text = StrCat("done by hand before it was due: ", text);
+    DecisionRow row = DecisionOf(open, "note", Reason::kAlreadyDone);
+    row.run_id = reply.holder;
+    LogDecision(row);
+    Call(NoteDecisionCall{std::move(row)}, Pending());
+  }
+  open.run.state = RunState::kScheduled;
+  Close(open.run.id);
+}
+
+// Extra runs of one key are told apart: #m1, #m2…
+bool EngineState::NextExtraKey(OpenRun& open) {
+  size_t mark = open.run.key->rfind("#m");
+  std::optional<int64_t> number = ParseInteger(std::string_view(*open.run.key).substr(mark + 2));
+  if (!number || *number >= kExtraKeysTried) return false;
+  Run run = open.run;
+  Request request = *open.asked;
+  Force force = open.force;
+  open.run.state = RunState::kScheduled;
+  Close(open.run.id);
+  run.id = NewId('r');
+  run.identity = StrCat("manual/", run.id);
+  run.key = StrCat(run.key->substr(0, mark), "#m", *number + 1);
+  EmitByHand(request, std::move(run), force, "trigger_extra");
+  return true;
+}
+
+void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
+  open.flight = OpenRun::Flight::kNone;
+  if (!reply.granted) {
+    OnRefused(open, reply);
+    return;
+  }
+  open.run.before_claim = open.run.state;
+  if (open.force.manual) open.run.before_manual = open.run.state;
+  open.claim_kind = KindOfNext(open);
+  SetState(open.run, RunState::kRunning, Reason::kAllConditionsMet, open.last_text);
+  open.run.fence = reply.fence;
+  open.run.attempts = reply.attempt;
+  open.run.incarnation = options.incarnation;
+  open.run.boot_id = options.boot_id;
+  if (open.claim_kind != TriggerKind::kManual) ++open.run.counted;
+  if (!open.run.first_start) {
+    open.run.first_start = reply.at;
+    if (open.lane != kNoLane) lanes[open.lane].last_start = reply.at;
+  }
+  open.claimed_at = reply.at;
+  open.told_once = false;
+  open.decision_id = 0;
+  open.folded = 0;
+  ++attempts_started;
+  if (open.asked) {
+    Answer answer{open.asked->id, Answer::Kind::kFine, StrCat("run ", open.run.id, " started, attempt ", open.run.attempts), Json::MakeObject()};
+    answer.body.Set("run_id", open.run.id).Set("attempt", open.run.attempts).Set("key", open.run.key.value_or(""));
+    Emit(std::move(answer));
+    open.asked.reset();
+  }
+  open.force = Force();
+  StartAttempt(open);
+}
+
+// The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with what is true now.
+void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
+  if (open.lane != kNoLane && lanes[open.lane].breaker != nullptr && lanes[open.lane].breaker->trial_run == open.run.id) {
+    BreakerChange change = AfterNeutral(*lanes[open.lane].breaker, open.run.id);
+    *lanes[open.lane].breaker = change.after;
+    Call(BreakerCall{change.after}, Pending());
+  }
+  Unreserve(open);
+  open.last_text = StrCat("the claim was refused", reply.holder.empty() ? "" : ": held by run ", reply.holder);
+  Decision refused;
+  refused.reason = reply.refusal;
+  refused.recheck_at = std::min(reply.recheck_at, now + open.task->rule().trigger.check_interval);
+  if (refused.recheck_at <= now) refused.recheck_at = now + Seconds(1);
+  if (reply.refusal == Reason::kAlreadyDone && !open.force.manual) {
+    MoveRun(open, RunState::kSkipped, Reason::kAlreadyDone, open.last_text, {});
+    return;
+  }
+  Wait(open, refused);
+}
+
+void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply) {
+  open.flight = OpenRun::Flight::kNone;
+  if (!reply.moved) {
+    Say(LogLevel::kWarning, "move_refused", Json::MakeObject().Set("run", open.run.id).Set("state", RunStateName(reply.state)));
+    if (pending.request) Refuse(*pending.request, Reason::kLockOccupied, StrCat("run ", open.run.id, " is ", RunStateName(reply.state)), open.run.id);
+    Wake(open.run.id);
+    return;
+  }
+  open.run = pending.after.front();
+  for (const Flag& flag : pending.flags) SetFlag(flag, false);
+  AnswerFine(pending, open.run.id);
+  if (IsFinal(open.run.state)) {
+    Close(open.run.id);
+    return;
+  }
+  WakeWaitersOfTask(open.run.task);
+  SetStuckLimit(open);
+  ArmRun(open, kNever);
+  if (open.ended) {
+    Ending ending = std::move(*open.ended);
+    open.ended.reset();
+    OnEnded({open.run.id, open.run.fence, open.run.attempts}, std::move(ending));
+  }
+  Wake(open.run.id);
+}
+
+// Final: forgotten here (the store keeps it); whom it held up is asked again.
+void EngineState::Close(const std::string& run_id) {
+  OpenRun* open = FindRun(run_id);
+  if (open == nullptr) return;
+  FoldOne(*open);
+  LeavePools(*open);
+  std::string task = open->run.task;
+  size_t lane = open->lane;
+  bool written = open->run.state != RunState::kScheduled;
+  if (lane != kNoLane) {
+    std::vector<std::string>& list = lanes[lane].open;
+    list.erase(std::remove(list.begin(), list.end(), run_id), list.end());
+  }
+  runs.erase(run_id);
+  if (written) WakeWaitersOfTask(task);
+  if (lane != kNoLane && !lanes[lane].open.empty()) WakeLane(lane);
+}
+
+}  // namespace duecourse

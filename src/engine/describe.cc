@@ -1,0 +1,108 @@
+// The clause for people beside a reason: until when, which file, who holds it.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& decision) const {
+  const RuleBody& rule = open.task->rule();
+  const Zone& zone = ScheduleOf(rule, open.value).zone;
+  auto at = [&zone](Instant instant) { return FormatLocal(instant, zone); };
+  const Run& run = open.run;
+  switch (decision.reason) {
+    case Reason::kPreconditionNotReady:
+    case Reason::kPreconditionInvalid:
+    case Reason::kPreconditionCheckFailed:
+      return NotReadyText(open);
+    case Reason::kNotDue: return StrCat("due at ", at(run.extra ? run.due : open.occurrence.starts));
+    case Reason::kOutOfWindow: return StrCat("the window opens at ", at(run.window_opens));
+    case Reason::kExceededWindow: return StrCat("the window ended at ", at(run.window_ends));
+    case Reason::kExceededMaxDelay: return StrCat("max_delay ended at ", at(open.occurrence.start_limit));
+    case Reason::kWaitingRetry: return StrCat("the next retry is at ", at(run.next_at.value_or(now)));
+    case Reason::kWaitingCatchup: return StrCat("the next catch-up is at ", at(run.next_at.value_or(now)));
+    case Reason::kBreakerOpen: return BreakerText(open);
+    case Reason::kPaused: return PausedText(open);
+    case Reason::kMaintenanceWindow: return MaintenanceText(decision.index);
+    case Reason::kPoolFull: return PoolText(open, decision.index);
+    case Reason::kMaxConcurrency: return StrCat(rule.trigger.max_concurrency, " of this task may run at once; ", HolderText(open));
+    case Reason::kWaitingInOrder: return StrCat("an earlier occurrence is not over: ", HolderText(open));
+    case Reason::kMinInterval: return StrCat("the last start is less than ", FormatMillis(rule.trigger.min_interval), " ago");
+    case Reason::kAttemptsExhausted:
+      return StrCat(run.counted, " of ", rule.retry.max_total_attempts, " attempts were used");
+    case Reason::kDraining: return "the daemon is stopping";
+    case Reason::kStoreUnavailable: return "the store does not answer";
+    case Reason::kCalendarExcluded:
+    case Reason::kCalendarUnknown: return open.occurrence.day_detail;
+    case Reason::kAllConditionsMet: return open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
+    default: return "";
+  }
+}
+
+std::string EngineState::LatenessText(const OpenRun& open) const {
+  Millis late = now - open.occurrence.starts;
+  if (open.run.extra || open.run.attempts > 0 || late < Seconds(1)) return "";
+  return StrCat(open.run.owed ? "caught up inside window, " : "", FormatMillis({late.count / 1000 * 1000}), " late");
+}
+
+std::string EngineState::NotReadyText(const OpenRun& open) const {
+  std::string text;
+  for (const Observed& seen : open.observed) {
+    if (seen.fact.answer == PreconditionFact::Answer::kYes || seen.text.empty()) continue;
+    if (!text.empty()) text += "; ";
+    text += seen.text;
+  }
+  return text.empty() ? "not looked at yet" : text;
+}
+
+std::string EngineState::BreakerText(const OpenRun& open) const {
+  if (open.lane == kNoLane || lanes[open.lane].breaker == nullptr) return "";
+  const Breaker& breaker = *lanes[open.lane].breaker;
+  return StrCat("breaker open until ", FormatUtc(breaker.until.value_or(now)));
+}
+
+std::string EngineState::PausedText(const OpenRun& open) const {
+  const Control* control = PauseOf(*open.task);
+  if (control == nullptr) return "";
+  return StrCat("paused (", control->scope, ") by ", control->by, " at ", FormatUtc(control->at),
+                control->reason.empty() ? "" : ": ", control->reason);
+}
+
+std::string EngineState::MaintenanceText(int index) const {
+  if (index < 0 || static_cast<size_t>(index) >= rules->config.maintenance.size()) return "";
+  const MaintenanceConfig& item = rules->config.maintenance[static_cast<size_t>(index)];
+  return StrCat("maintenance ", item.name, item.why.empty() ? "" : ": ", item.why);
+}
+
+std::string EngineState::PoolText(const OpenRun& open, int index) const {
+  const std::vector<std::string>& names = open.task->rule().trigger.pools;
+  if (index < 0 || static_cast<size_t>(index) >= names.size()) return "";
+  const std::string& name = names[static_cast<size_t>(index)];
+  std::string text = StrCat("pool ", name, " is full");
+  const char* separator = ": held by ";
+  auto pool = pools.find(name);
+  if (pool == pools.end()) return text;
+  for (const std::string& id : pool->second.holders) {
+    auto other = runs.find(id);
+    if (other == runs.end()) continue;
+    text += StrCat(separator, other->second->run.key.value_or(other->second->run.task));
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string EngineState::HolderText(const OpenRun& open) const {
+  if (open.lane == kNoLane) return "";
+  for (const std::string& id : lanes[open.lane].open) {
+    auto it = runs.find(id);
+    if (it == runs.end() || it->second.get() == &open) continue;
+    const Run& other = it->second->run;
+    if (other.due < open.run.due || it->second->reserved) {
+      return StrCat(other.key.value_or(other.id), " is ", RunStateName(other.state));
+    }
+  }
+  return "";
+}
+
+}  // namespace duecourse

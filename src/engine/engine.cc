@@ -1,0 +1,254 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "engine/state.h"
+
+namespace duecourse {
+
+Engine::Engine(EngineOptions options, std::shared_ptr<const RuleSet> rules, uint64_t seed)
+    : state_(std::make_unique<EngineState>(std::move(options), std::move(rules), seed)) {}
+Engine::~Engine() = default;
+
+void Engine::Begin(const OpenReply& opened, const Snapshot& snapshot,
+                   std::vector<std::pair<std::string, std::string>> texts, Instant now, std::vector<Effect>& effects) {
+  state_->now = now;
+  state_->effects = &effects;
+  state_->Begin(opened, snapshot, std::move(texts));
+  state_->effects = nullptr;
+}
+
+void Engine::Resync(const Snapshot& snapshot, Instant now, std::vector<Effect>& effects) {
+  state_->now = now;
+  state_->effects = &effects;
+  state_->Resync(snapshot);
+  state_->effects = nullptr;
+}
+
+void Engine::Step(Instant now, std::vector<Event> events, std::vector<Effect>& effects) {
+  state_->now = now;
+  state_->effects = &effects;
+  state_->Step(std::move(events));
+  state_->effects = nullptr;
+}
+
+Instant Engine::NextTimer() const { return state_->NextTimer(); }
+
+Engine::Figures Engine::figures() const {
+  Figures out;
+  out.tasks = state_->rules->tasks.size();
+  for (const auto& [id, open] : state_->runs) {
+    if (IsOpen(open->run.state)) ++out.open_runs;
+    if (open->run.state == RunState::kRunning) ++out.running;
+    if (open->run.state == RunState::kManualRequired) ++out.manual;
+  }
+  out.draining = state_->draining;
+  out.decisions = state_->decisions_made;
+  out.started = state_->attempts_started;
+  out.rule_version = state_->rule_version;
+  out.next_due = state_->NextTimer();
+  return out;
+}
+
+EngineState::EngineState(EngineOptions engine_options, Rules rule_set, uint64_t seed)
+    : options(std::move(engine_options)), rules(std::move(rule_set)), random(seed) {
+  for (const PoolConfig& pool : rules->config.pools) pools[pool.name];
+}
+
+// Store replies come first: they tell what already happened. Then the order that engine.h promises.
+void EngineState::Step(std::vector<Event> events) {
+  for (Event& event : events) {
+    if (auto* reply = std::get_if<StoreReplied>(&event)) OnStore(std::move(*reply));
+    if (auto* trouble = std::get_if<StoreTrouble>(&event)) OnTrouble(*trouble);
+  }
+  RunTimers();
+  for (Event& event : events) Handle(std::move(event));
+  AskDirty();
+  FlushCalls();
+  if (last_alive < now) last_alive = now;
+  if (draining && !drained_said && IsDrained()) {
+    drained_said = true;
+    Emit(Drained{});
+  }
+}
+
+void EngineState::Handle(Event event) {
+  if (auto* ended = std::get_if<AttemptEnded>(&event)) {
+    OnEnded(ended->ref, std::move(ended->ending));
+  } else if (auto* started = std::get_if<AttemptStarted>(&event)) {
+    Say(LogLevel::kInfo, "attempt_started",
+        Json::MakeObject().Set("run", started->ref.run_id).Set("attempt", started->ref.attempt).Set("process", started->process));
+  } else if (auto* inspected = std::get_if<AttemptInspected>(&event)) {
+    OnInspected(inspected->inspection);
+  } else if (auto* probe = std::get_if<ProbeReplied>(&event)) {
+    OnProbe(probe->answer);
+  } else if (auto* alert = std::get_if<AlertAnswered>(&event)) {
+    OnAlert(alert->result);
+  } else if (auto* requested = std::get_if<Requested>(&event)) {
+    OnRequest(std::move(requested->request));
+  } else if (auto* offered = std::get_if<RulesOffered>(&event)) {
+    OnRules(std::move(*offered));
+  } else if (std::get_if<DrainAsked>(&event) != nullptr) {
+    draining = true;
+    FoldAll();
+    WakeAll();
+  } else if (std::get_if<StopNow>(&event) != nullptr) {
+    StopRunning();
+  }
+}
+
+// What still runs when the drain's time is over is ended; its outcome is unknown to us, so it is lost, cause shutdown.
+void EngineState::StopRunning() {
+  draining = true;
+  stopping = true;
+  for (auto& [id, open] : runs) {
+    if (!open->executing) continue;
+    open->killed = KillWhy::kShutdown;
+    open->ending_cause = "the daemon was shut down and its drain time was over";
+    Emit(AttemptKill{{open->run.id, open->run.fence, open->run.attempts}, KillWhy::kShutdown});
+  }
+}
+
+bool EngineState::IsDrained() const {
+  if (!flights.empty() || !calls.empty()) return false;
+  return std::none_of(runs.begin(), runs.end(), [](const auto& entry) {
+    return entry.second->executing || entry.second->flight != OpenRun::Flight::kNone;
+  });
+}
+
+void EngineState::RunTimers() {
+  std::vector<std::string> run_ids;
+  std::vector<size_t> due_lanes;
+  std::vector<std::string> alert_ids;
+  bool fold = false;
+  while (!timers.empty() && timers.top().at <= now) {
+    Timer timer = timers.top();
+    timers.pop();
+    switch (timer.kind) {
+      case Timer::Kind::kLane:
+        // A lane has one live timer: the one that carries its next due instant.
+        if (timer.lane < lanes.size() && timer.generation == lane_generation && lanes[timer.lane].next_due == timer.at) {
+          due_lanes.push_back(timer.lane);
+        }
+        break;
+      case Timer::Kind::kRun: {
+        OpenRun* open = FindRun(timer.id);
+        if (open != nullptr && open->timer == timer.generation) run_ids.push_back(timer.id);
+        break;
+      }
+      case Timer::Kind::kAlert:
+        alert_ids.push_back(timer.id);
+        break;
+      case Timer::Kind::kFold:
+        fold = true;
+        break;
+    }
+  }
+  for (const std::string& id : run_ids) OnRunTimer(id);
+  std::sort(due_lanes.begin(), due_lanes.end(), [this](size_t a, size_t b) {
+    if (lanes[a].next_due != lanes[b].next_due) return lanes[a].next_due < lanes[b].next_due;
+    return a < b;  // tasks are sorted by id
+  });
+  for (size_t lane : due_lanes) PlanLane(lane);
+  for (const std::string& id : alert_ids) SendAlertAgain(id);
+  if (fold) {
+    late_from = kNever;
+    FoldAll();
+    Arm({now + Minutes(1), Timer::Kind::kFold, 0, 0, ""});
+  }
+}
+
+// A run's timer: its window's end, a retry's instant, the next look at what it waits for, its lease, its stuck limit.
+void EngineState::OnRunTimer(const std::string& id) {
+  OpenRun* open = FindRun(id);
+  if (open == nullptr) return;
+  open->timer_at = kNever;
+  if (open->run.state == RunState::kRunning) {
+    OnRunningTimer(*open);
+    return;
+  }
+  if (open->stuck_at <= now) TellStuck(*open);
+  if (open->alive && open->flight == OpenRun::Flight::kNone) {
+    Emit(AttemptInspect{{open->run.id, open->run.fence, open->run.attempts}, true});
+    ArmRun(*open, now + kInspectAgain);
+  }
+  // What was no, or could not be read, is asked again; a yes keeps its age.
+  for (Observed& seen : open->observed) {
+    if (seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+  }
+  // A window that has ended comes before what is planned in this instant.
+  if (open->run.window_ends <= now) {
+    Ask(*open);
+  } else {
+    Wake(id);
+  }
+}
+
+void EngineState::Arm(Timer timer) {
+  if (timer.at < kNever) timers.push(std::move(timer));
+}
+
+void EngineState::ArmRun(OpenRun& open, Instant at) {
+  at = std::min({at, open.stuck_at, open.renew_at});
+  if (at >= kNever) {
+    ++open.timer;  // whatever is in the queue for it is dead
+    open.timer_at = kNever;
+    return;
+  }
+  if (open.timer_at == at) return;
+  open.timer_at = at;
+  ++open.timer;
+  Arm({at, Timer::Kind::kRun, 0, open.timer, open.run.id});
+}
+
+Instant EngineState::NextTimer() const { return timers.empty() ? kNever : timers.top().at; }
+
+void EngineState::Call(StoreCall call, Pending pending) {
+  calls.push_back(std::move(call));
+  call_pendings.push_back(std::move(pending));
+}
+
+void EngineState::FlushCalls() {
+  if (calls.empty()) return;
+  uint64_t ticket = next_ticket++;
+  flights.emplace(ticket, std::move(call_pendings));
+  Emit(StoreBatch{ticket, std::move(calls)});
+  calls.clear();
+  call_pendings.clear();
+}
+
+void EngineState::Say(LogLevel level, const char* event, Json fields) { Emit(LogLine{level, event, std::move(fields)}); }
+
+OpenRun* EngineState::FindRun(const std::string& id) {
+  auto it = runs.find(id);
+  return it == runs.end() ? nullptr : it->second.get();
+}
+
+static std::string LaneKey(const std::string& task, const std::string& value) { return task + '\x1f' + value; }
+
+Lane* EngineState::FindLane(const std::string& task, const std::string& value, size_t* index) {
+  auto it = lane_index.find(LaneKey(task, value));
+  if (it == lane_index.end()) return nullptr;
+  if (index != nullptr) *index = it->second;
+  return &lanes[it->second];
+}
+
+void EngineState::AddLane(uint32_t task, uint32_t value, Lane lane) {
+  lane.task = task;
+  lane.value = value;
+  const Task& rule = rules->tasks[task];
+  lane_index.emplace(LaneKey(rule.id, ValueId(rule.rule(), value)), lanes.size());
+  lanes.push_back(std::move(lane));
+}
+
+std::string EngineState::NewId(char prefix) {
+  static const char* const kHex = "0123456789abcdef";
+  std::string id(1, prefix);
+  for (int word = 0; word < 2; ++word) {
+    uint64_t bits = random.Next();
+    for (int i = 0; i < 10; ++i) id.push_back(kHex[(bits >> (4 * i)) & 15]);
+  }
+  return id;
+}
+
+}  // namespace duecourse

@@ -1,0 +1,140 @@
+// What the engine remembers, as plain structs. Internal to this room.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "decide/decide.h"
+#include "engine/engine.h"
+
+namespace duecourse {
+
+using Rules = std::shared_ptr<const RuleSet>;
+inline constexpr size_t kNoLane = static_cast<size_t>(-1);
+// A store that refuses this long is told of, from memory (GUARANTEES, scenario 83).
+inline constexpr Millis kStoreAlertAfter = Seconds(30);
+inline constexpr const char* kStoreAlert = "store";
+// Processes of a former attempt that survive KILL this long are a person's.
+inline constexpr Millis kAliveStuckAfter = Minutes(10);
+// How often what would not die is looked at again.
+inline constexpr Millis kInspectAgain = Seconds(30);
+// A run made by hand, without an occurrence behind it, may start this long.
+inline constexpr Millis kByHandWindow = Hours(24);
+// Occurrences looked at for the one whose window contains now.
+inline constexpr int kOccurrencesTried = 1000;
+// `trigger --extra` tries keys #m1 to #m100.
+inline constexpr int kExtraKeysTried = 100;
+
+// One (task, value). Small: there may be a hundred thousand.
+struct Lane {
+  uint32_t task = 0;   // index into the active set
+  uint32_t value = 0;
+  Instant next_due = kNever;
+  Instant planned_through;
+  Instant in_force_since;
+  Instant last_start = kLongAgo;
+  int running = 0;                   // live leases and claims in flight
+  bool planning = false;             // a PlanCall of this lane is in flight
+  std::unique_ptr<Breaker> breaker;  // where it ever failed
+  std::vector<std::string> open;     // ids of its runs that are not final, oldest due first
+};
+
+// What a precondition last answered for a run.
+struct Observed {
+  PreconditionFact fact;
+  std::string code;
+  std::string text;
+  uint64_t ticket = 0;  // of the look under way, 0: none
+};
+
+// A run that is not final, and what is under way for it.
+struct OpenRun {
+  Run run;
+  size_t lane = kNoLane;
+  Rules rules;                 // of the attempt under way, else the active set; keeps `task` alive
+  const Task* task = nullptr;  // null: its rule is gone
+  size_t value = 0;
+  Occurrence occurrence;
+  std::vector<Observed> observed;
+  enum class Flight { kNone, kPlan, kClaim, kFinish, kMove };
+  Flight flight = Flight::kNone;
+  std::string nonce;               // of the claim in flight
+  Decision last;                   // newest answer
+  std::string last_text;
+  bool told_once = false;          // an answer of this wait is in the store, or on its way
+  Reason told_reason = Reason::kNotDue;
+  std::string told_text;
+  int64_t decision_id = 0;         // its row, 0: not known yet
+  int64_t folded = 0;              // repeats not yet in the store
+  Instant folded_at;
+  uint64_t timer = 0;              // generation: older timers of this run are dead
+  Instant timer_at = kNever;
+  bool dirty = false;              // to be asked in this step
+  bool reserved = false;           // counted in its lane's and pools' running
+  std::vector<std::string> pools;  // in which it is counted
+  bool executing = false;          // the executor has it
+  bool inspecting = false;         // a former daemon's attempt is being looked at
+  bool alive = false;              // ... and would not die
+  TriggerKind claim_kind = TriggerKind::kSchedule;
+  Instant claimed_at;
+  std::optional<Ending> ended;     // an ending that waits for the flight before it
+  std::string ending_cause;        // cancelled by whom and why, shutdown…
+  std::optional<KillWhy> killed;
+  std::optional<Request> asked;    // a person's trigger or rerun that waits for this run's claim
+  std::optional<AuditRow> audit;   // goes with the ending of the attempt
+  Force force;
+  std::vector<std::string> failures;  // newest first, at most three lines, for alerts
+  Instant stuck_at = kNever;
+  bool stuck_told = false;
+  Instant renew_at = kNever;
+};
+
+struct PoolState {
+  std::set<std::string> holders;  // runs with a lease, or a claim in flight
+  std::set<std::string> waiting;
+  int running() const { return static_cast<int>(holders.size()); }
+};
+
+struct Timer {
+  Instant at;
+  enum class Kind : uint8_t { kLane, kRun, kAlert, kFold } kind = Kind::kLane;
+  size_t lane = 0;
+  uint64_t generation = 0;
+  std::string id;  // run or alert
+  friend bool operator>(const Timer& a, const Timer& b) { return a.at > b.at; }
+};
+
+// What a store call's reply continues.
+struct Pending {
+  enum class Kind { kNone, kPlan, kClaim, kMove, kFinish, kDecision, kFindRuns, kRenew, kFlag, kControl, kActivate, kFlush };
+  Kind kind = Kind::kNone;
+  std::vector<std::string> runs;        // kPlan: in the call's order; else one
+  std::vector<std::string> superseded;  // kPlan
+  std::string lane_task;                // kPlan of a lane: whose, so that it is found in a set that changed meanwhile
+  std::string lane_value;
+  size_t index = 0;                     // kFindRuns: precondition; kFlag: 1 where it was removed
+  std::vector<AlertRow> alerts;         // sent once the call is durable
+  std::optional<Request> request;
+  std::vector<Run> after;               // kMove, kFinish and superseded: the rows as asked
+  std::vector<Flag> flags;
+  std::optional<Control> control;
+  size_t changes = 0;                   // kActivate
+};
+
+// Occurrences in (planned_through, now] of one lane, sorted into what starts and what is only counted.
+struct DueSet {
+  std::vector<Instant> starts;    // to be planned as runs, oldest first
+  std::vector<Note> ranges;       // missed, or on excluded days
+  std::optional<Instant> person;  // the newest missed one, where a person must decide
+};
+
+// A short text that differs when what is due differs.
+std::string ScheduleFingerprint(const Schedule& schedule);
+// The index of a for_each value by its id.
+bool FindValue(const RuleBody& rule, const std::string& id, size_t* index);
+
+}  // namespace duecourse

@@ -1,0 +1,271 @@
+// What a run waits for: flags are known here, other tasks' runs are asked of the store, the rest is probed.
+#include <algorithm>
+#include <climits>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+std::pair<std::string, int32_t> EngineState::FlagKey(const Flag& flag) {
+  return {flag.name, flag.date ? flag.date->days : INT32_MIN};
+}
+
+static std::string RenderOr(const Template& text, const TemplateScope& scope, bool* good) {
+  Result<std::string> out = Render(text, scope);
+  if (out.ok()) return *out;
+  *good = false;
+  return out.error().message();
+}
+
+// Flags are answered from memory, each time anew.
+void EngineState::GatherFlags(OpenRun& open) {
+  const std::vector<Precondition>& list = open.task->rule().trigger.preconditions;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].type == Precondition::Type::kFlag) AnswerFlag(open, list[i].flag, open.observed[i]);
+  }
+}
+
+void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Observed& seen) {
+  TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
+  bool good = true;
+  std::string name = RenderOr(condition.name, scope, &good);
+  std::string wanted = condition.value ? RenderOr(*condition.value, scope, &good) : "";
+  seen.fact.at = now;
+  if (!good) {
+    seen.fact.answer = PreconditionFact::Answer::kCheckFailed;
+    seen.code = "template";
+    seen.text = StrCat("flag ", name, wanted);
+    return;
+  }
+  flag_waiters[name].insert(open.run.id);
+  std::string dated = condition.dated ? StrCat(" for ", FormatDay(open.run.business_date)) : "";
+  auto it = flags.find({name, condition.dated ? open.run.business_date.days : INT32_MIN});
+  bool expired = it != flags.end() && it->second.expires && *it->second.expires <= now;
+  if (it == flags.end() || expired) {
+    seen.fact.answer = PreconditionFact::Answer::kNo;
+    seen.code = expired ? "expired" : "missing";
+    seen.text = StrCat("flag ", name, dated, expired ? StrCat(" expired at ", FormatUtc(*it->second.expires)) : " is not set");
+  } else if (condition.value && it->second.value != wanted) {
+    seen.fact.answer = PreconditionFact::Answer::kNo;
+    seen.code = "stale";
+    seen.text = StrCat("flag ", name, " is ", it->second.value, ", need ", wanted);
+  } else {
+    seen.fact.answer = PreconditionFact::Answer::kYes;
+    seen.code = "met";
+    seen.text = StrCat("flag ", name, dated, " was set by ", it->second.by);
+  }
+}
+
+// Starts looking at everything that is not known; the answers wake the run.
+void EngineState::Observe(OpenRun& open) {
+  const std::vector<Precondition>& list = open.task->rule().trigger.preconditions;
+  for (size_t i = 0; i < list.size(); ++i) {
+    Observed& seen = open.observed[i];
+    bool fresh = seen.fact.answer != PreconditionFact::Answer::kUnknown &&
+                 (seen.fact.answer != PreconditionFact::Answer::kYes || now < seen.fact.at + seen.fact.max_age ||
+                  seen.fact.once_met_stays);
+    if (fresh || seen.ticket != 0) continue;
+    if (list[i].type == Precondition::Type::kFlag) continue;
+    seen.ticket = next_ticket++;
+    if (list[i].type == Precondition::Type::kTask) {
+      AskUpstream(open, i);
+    } else {
+      StartProbe(open, i);
+    }
+  }
+}
+
+void EngineState::AskUpstream(OpenRun& open, size_t index) {
+  const TaskCondition& condition = open.task->rule().trigger.preconditions[index].task;
+  TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
+  bool good = true;
+  FindRunsCall call;
+  call.task = RenderOr(condition.task, scope, &good);
+  if (call.task == "self") call.task = open.task->id;
+  if (condition.key) call.key = RenderOr(*condition.key, scope, &good);
+  if (!good) {
+    open.observed[index].ticket = 0;
+    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template", StrCat(call.task, call.key.value_or("")));
+    return;
+  }
+  if (!condition.key) {
+    bool previous = condition.business_date == TaskCondition::Date::kPreviousDay;
+    call.business_date = open.run.business_date - (previous ? 1 : 0);
+    call.due_at_or_before = open.run.due;
+    const Task* upstream = rules->Find(call.task);
+    size_t value = 0;
+    if (upstream != nullptr && !open.run.value.empty() && FindValue(upstream->rule(), open.run.value, &value)) {
+      call.value = open.run.value;
+    }
+  }
+  task_waiters[call.task].insert(open.run.id);
+  Pending pending;
+  pending.kind = Pending::Kind::kFindRuns;
+  pending.runs.push_back(open.run.id);
+  pending.index = index;
+  Call(std::move(call), std::move(pending));
+}
+
+void EngineState::StartProbe(OpenRun& open, size_t index) {
+  const Task& task = *open.task;
+  const Precondition& condition = task.rule().trigger.preconditions[index];
+  TemplateScope scope = ScopeOf(task, open.value, open.occurrence);
+  bool good = true;
+  ProbeRequest request;
+  request.ticket = open.observed[index].ticket;
+  request.rule = task.body;
+  request.condition = &condition;
+  request.timeout = condition.timeout;
+  request.folder = AbsolutePath(rules->files[task.file].folder);
+  std::string share = StrCat(static_cast<int>(condition.type), "\x1f", request.folder);
+  if (condition.type == Precondition::Type::kFile) {
+    RenderFile(open, condition.file, scope, request, &good);
+    share += StrCat("\x1f", request.path, "\x1f", request.first_line, "\x1f", request.checksum, "\x1f",
+                    request.modified_after ? request.modified_after->ms : 0, "\x1f", condition.file.min_rows.value_or(-1), "\x1f",
+                    condition.file.min_bytes.value_or(-1), "\x1f", condition.file.stable_for.count);
+  } else if (condition.type == Precondition::Type::kHttp) {
+    request.url = RenderOr(condition.http.url, scope, &good);
+    for (const auto& [name, value] : condition.http.headers) {
+      if (!value.secret) request.headers.emplace_back(name, RenderOr(value.text, scope, &good));
+    }
+    if (condition.http.body && !condition.http.body->secret) request.body = RenderOr(condition.http.body->text, scope, &good);
+    share += StrCat("\x1f", condition.http.method, " ", request.url, "\x1f", request.body);
+    for (const auto& [name, value] : request.headers) share += StrCat("\x1f", name, ": ", value);
+    for (const auto& [pointer, value] : condition.http.expect.json) share += StrCat("\x1f", pointer, "=", value.Dump());
+  } else {
+    for (const Template& part : condition.command.argv) {
+      request.argv.push_back(RenderOr(part, scope, &good));
+      share += StrCat("\x1f", request.argv.back());
+    }
+  }
+  if (!good) {
+    open.observed[index].ticket = 0;
+    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template", "a name in this precondition cannot be rendered");
+    return;
+  }
+  request.share_key = std::move(share);
+  probes[request.ticket] = {open.run.id, index};
+  Emit(ProbeStart{std::move(request)});
+}
+
+void EngineState::RenderFile(const OpenRun& open, const FileCondition& file, TemplateScope& scope, ProbeRequest& request,
+                             bool* good) {
+  request.path = JoinPath(request.folder, RenderOr(file.path, scope, good));
+  scope.path = request.path;
+  if (file.first_line) request.first_line = RenderOr(*file.first_line, scope, good);
+  if (file.checksum) {
+    request.checksum = RenderOr(*file.checksum, scope, good);
+    bool is_path = request.checksum.find_first_of("./") != std::string::npos;
+    if (is_path) request.checksum = JoinPath(request.folder, request.checksum);
+  }
+  switch (file.modified_after) {
+    case FileCondition::ModifiedAfter::kNone:
+      break;
+    case FileCondition::ModifiedAfter::kBusinessDate:
+      request.modified_after =
+          ScheduleOf(open.task->rule(), open.value).zone.Lookup({open.run.business_date, 0}).transition;
+      break;
+    case FileCondition::ModifiedAfter::kDue:
+      request.modified_after = open.run.due;
+      break;
+    case FileCondition::ModifiedAfter::kWindowStart:
+      request.modified_after = open.run.window_opens;
+      break;
+  }
+}
+
+void EngineState::OnProbe(const ProbeAnswer& answer) {
+  auto it = probes.find(answer.ticket);
+  if (it == probes.end()) return;  // its run is over, or the rule changed meanwhile
+  auto [run_id, index] = it->second;
+  probes.erase(it);
+  OpenRun* open = FindRun(run_id);
+  if (open == nullptr || index >= open->observed.size() || open->observed[index].ticket != answer.ticket) return;
+  open->observed[index].ticket = 0;
+  Settle(*open, index, answer.answer, answer.code, answer.text);
+}
+
+// An answer is there: when no look is under way any more the run is asked again.
+void EngineState::Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer, const std::string& code,
+                         const std::string& text) {
+  Observed& seen = open.observed[index];
+  seen.fact.answer = answer;
+  seen.fact.at = now;
+  seen.code = code;
+  seen.text = text;
+  if (answer == PreconditionFact::Answer::kYes && !open.task->rule().retry.only_if_data_ready) seen.fact.once_met_stays = true;
+  bool busy = std::any_of(open.observed.begin(), open.observed.end(), [](const Observed& o) { return o.ticket != 0; });
+  if (!busy) Wake(open.run.id);
+}
+
+// The store's answer about an upstream task.
+void EngineState::OnUpstream(OpenRun& open, size_t index, const std::vector<Run>& found) {
+  if (index >= open.observed.size()) return;
+  open.observed[index].ticket = 0;
+  const TaskCondition& condition = open.task->rule().trigger.preconditions[index].task;
+  TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
+  bool good = true;
+  std::string task = RenderOr(condition.task, scope, &good);
+  if (task == "self") task = open.task->id;
+  for (const Run& run : found) {
+    bool met = condition.ended ? IsFinal(run.state) || run.state == RunState::kManualRequired : run.state == RunState::kSuccess;
+    if (met) continue;
+    std::string name = run.key ? *run.key : StrCat(task, " ", FormatDay(run.business_date));
+    std::string text = StrCat(name, " is ", RunStateName(run.state));
+    if (run.state == RunState::kRunning) text += StrCat(" (attempt ", run.attempts, ")");
+    Settle(open, index, PreconditionFact::Answer::kNo, RunStateName(run.state), text);
+    return;
+  }
+  if (!found.empty()) {
+    Settle(open, index, PreconditionFact::Answer::kYes, "met", StrCat(task, " succeeded"));
+    return;
+  }
+  std::string text = StrCat(task, " has not started");
+  const Task* upstream = rules->Find(task);
+  if (upstream != nullptr) {
+    std::optional<Instant> due = NextDue(upstream->rule(), 0, now);
+    if (due) text += StrCat(" (due ", FormatLocal(*due, ScheduleOf(upstream->rule(), 0).zone), ")");
+  } else {
+    text = StrCat("there is no task ", task);
+  }
+  Settle(open, index, PreconditionFact::Answer::kNo, "not_started", text);
+}
+
+// A push: whoever waits for this task is asked again at once, and looks anew.
+void EngineState::WakeWaitersOfTask(const std::string& task) {
+  auto it = task_waiters.find(task);
+  if (it == task_waiters.end()) return;
+  std::set<std::string> waiting = it->second;
+  for (const std::string& id : waiting) {
+    OpenRun* open = FindRun(id);
+    if (open == nullptr) {
+      it->second.erase(id);
+      continue;
+    }
+    for (size_t i = 0; i < open->observed.size() && open->task != nullptr; ++i) {
+      bool about_task = open->task->rule().trigger.preconditions[i].type == Precondition::Type::kTask;
+      Observed& seen = open->observed[i];
+      if (about_task && seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+    }
+    Wake(id);
+  }
+}
+
+void EngineState::WakeWaitersOfFlag(const std::string& name) {
+  auto it = flag_waiters.find(name);
+  if (it == flag_waiters.end()) return;
+  for (const std::string& id : it->second) Wake(id);
+}
+
+void EngineState::SetFlag(const Flag& flag, bool remove) {
+  if (remove) {
+    flags.erase(FlagKey(flag));
+  } else {
+    flags[FlagKey(flag)] = flag;
+  }
+  WakeWaitersOfFlag(flag.name);
+}
+
+}  // namespace duecourse

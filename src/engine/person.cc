@@ -1,0 +1,256 @@
+// What people ask for. Each act has a name and, where it overrides something, a reason; both are in the audit log.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+void EngineState::OnRequest(Request request) {
+  if (draining) {
+    Refuse(request, Reason::kDraining, "the daemon is stopping", "");
+    return;
+  }
+  if (auto* trigger = std::get_if<TriggerRequest>(&request.body)) {
+    OnTrigger(request, *trigger);
+  } else if (auto* cancel = std::get_if<CancelRequest>(&request.body)) {
+    OnCancel(request, cancel->run_id);
+  } else if (auto* flag = std::get_if<FlagRequest>(&request.body)) {
+    OnFlag(request, *flag);
+  } else if (auto* pause = std::get_if<PauseRequest>(&request.body)) {
+    OnPause(request, *pause);
+  } else if (auto* manual = std::get_if<ManualRequest>(&request.body)) {
+    OnManual(request, *manual);
+  } else if (auto* explain = std::get_if<ExplainRequest>(&request.body)) {
+    Explain(request, explain->task);
+  } else if (std::get_if<TasksRequest>(&request.body) != nullptr) {
+    ListTasks(request);
+  } else {
+    Flush(request);
+  }
+}
+
+// ---- answers
+void EngineState::Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body) {
+  if (request.id == 0) return;
+  Emit(Answer{request.id, kind, message, std::move(body)});
+}
+
+void EngineState::Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id) {
+  Json body = Json::MakeObject();
+  body.Set("reason", ReasonName(reason)).Set("detail", text);
+  if (!run_id.empty()) body.Set("run_id", run_id);
+  Reply(request, Answer::Kind::kRefused, StrCat(ReasonName(reason), text.empty() ? "" : ": ", text), std::move(body));
+}
+
+void EngineState::RefuseAsked(OpenRun& open, Reason reason, const std::string& text) {
+  Refuse(*open.asked, reason, StrCat(text, " (run ", open.run.id, ")"), open.run.id);
+  open.asked.reset();
+  open.force = Force();
+}
+
+void EngineState::AnswerFine(const Pending& pending, const std::string& run_id) {
+  if (!pending.request) return;
+  Json body = Json::MakeObject();
+  if (!run_id.empty()) body.Set("run_id", run_id);
+  Reply(*pending.request, Answer::Kind::kFine, "done", std::move(body));
+}
+
+AuditRow EngineState::AuditOf(const Request& request, const char* action, const std::string& task, const std::string& run_id) const {
+  AuditRow row;
+  row.at = now;
+  row.by = request.by;
+  row.action = action;
+  row.task = task;
+  row.run_id = run_id;
+  row.reason = request.reason;
+  return row;
+}
+
+// ---- trigger
+void EngineState::OnTrigger(const Request& request, const TriggerRequest& trigger) {
+  size_t index = kNoLane;
+  Lane* lane = FindLane(trigger.task, trigger.value, &index);
+  if (lane == nullptr) {
+    Reply(request, Answer::Kind::kUsage, NoLaneText(trigger.task, trigger.value), Json::MakeObject());
+    return;
+  }
+  if (trigger.force && request.reason.empty()) {
+    Reply(request, Answer::Kind::kUsage, "--force needs --reason \"why\"", Json::MakeObject());
+    return;
+  }
+  if (trigger.extra) {
+    PlanByHand(request, index, now, trigger);
+    return;
+  }
+  std::string problem;
+  std::optional<Instant> due = ChooseOccurrence(*lane, trigger, &problem);
+  if (!due) {
+    Reply(request, Answer::Kind::kUsage, problem, Json::MakeObject());
+    return;
+  }
+  for (const std::string& id : lane->open) {
+    OpenRun* open = FindRun(id);
+    if (open == nullptr || open->run.extra || open->run.due != *due) continue;
+    TriggerOpen(request, *open, trigger.force);
+    return;
+  }
+  if (*due > now && !trigger.force) {
+    Refuse(request, Reason::kNotDue, StrCat("it is due at ", FormatLocal(*due, ScheduleOf(TaskOf(*lane).rule(), lane->value).zone),
+                                            "; to start it before that: --force --reason \"why\""), "");
+    return;
+  }
+  PlanByHand(request, index, *due, trigger);
+}
+
+std::string EngineState::NoLaneText(const std::string& task, const std::string& value) const {
+  const Task* known = rules->Find(task);
+  if (known == nullptr) {
+    std::vector<std::string> names;
+    for (const Task& other : rules->tasks) names.push_back(other.id);
+    std::optional<std::string> nearest = Nearest(task, names);
+    return StrCat("there is no task ", task, nearest ? StrCat("; did you mean ", *nearest, "?") : "");
+  }
+  if (!known->rule().enabled) return StrCat("task ", task, " is not enabled");
+  std::vector<std::string> values;
+  for (size_t v = 0; v < ValueCount(known->rule()); ++v) values.push_back(ValueId(known->rule(), v));
+  if (value.empty()) return StrCat("task ", task, " fans out; name one with --value: ", Join(values, ", "));
+  return StrCat("task ", task, " has no value ", value, "; it has ", values.front().empty() ? "none" : Join(values, ", "));
+}
+
+// The occurrence whose window contains now, else today's next; a date or an instant chooses another.
+std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger, std::string* problem) const {
+  const Task& task = TaskOf(lane);
+  const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
+  if (trigger.at) {
+    std::optional<Instant> due = NextDue(task.rule(), lane.value, *trigger.at - Millis{1});
+    if (due && *due == *trigger.at) return due;
+    *problem = StrCat("nothing is due at ", FormatUtc(*trigger.at), due ? StrCat("; the next is ", FormatLocal(*due, zone)) : "");
+    return std::nullopt;
+  }
+  if (trigger.date) return ChooseByDate(lane, *trigger.date, problem);
+  std::optional<Instant> before = PreviousDue(task.rule(), lane.value, now + Millis{1});
+  for (int i = 0; i < kOccurrencesTried && before; ++i) {
+    Occurrence occurrence = OccurrenceAt(task, lane.value, *before, rules->config);
+    if (occurrence.window.Contains(now)) return before;
+    if (occurrence.window.ends <= now) break;
+    before = PreviousDue(task.rule(), lane.value, *before);
+  }
+  std::optional<Instant> next = NextDue(task.rule(), lane.value, now);
+  if (next && zone.ToLocal(*next).civil.day == zone.ToLocal(now).civil.day) return next;
+  *problem = StrCat("no occurrence of ", task.id, " has its window open now and none is due later today",
+                    next ? StrCat(" (next: ", FormatLocal(*next, zone), ")") : "",
+                    "; choose one with --date or --at, or run it beside its schedule with --extra");
+  return std::nullopt;
+}
+
+std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date, std::string* problem) const {
+  const Task& task = TaskOf(lane);
+  const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
+  // A business date lies at most this far from the day of the due time, holidays included.
+  constexpr int kReachDays = 31;
+  Instant after = zone.Lookup({date - kReachDays, 0}).first;
+  Instant until = zone.Lookup({date + kReachDays, 0}).first;
+  std::vector<Instant> fits;
+  int tried = 0;
+  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due < until && tried < kOccurrencesTried * 10;
+       due = NextDue(task.rule(), lane.value, *due), ++tried) {
+    if (OccurrenceAt(task, lane.value, *due, rules->config).business_date == date) fits.push_back(*due);
+  }
+  if (fits.size() == 1) return fits.front();
+  if (fits.empty()) {
+    *problem = StrCat("no occurrence of ", task.id, " has business date ", FormatDay(date));
+  } else {
+    *problem = StrCat(fits.size(), " occurrences of ", task.id, " have business date ", FormatDay(date), ", from ",
+                      FormatUtc(fits.front()), " to ", FormatUtc(fits.back()), "; choose one with --at");
+  }
+  return std::nullopt;
+}
+
+Force EngineState::ForceOf(bool forced) {
+  Force force;
+  force.manual = true;
+  force.time = forced;
+  force.readiness = forced;
+  force.maintenance = forced;
+  return force;
+}
+
+void EngineState::TriggerOpen(const Request& request, OpenRun& open, bool forced) {
+  if (open.run.state == RunState::kManualRequired) {
+    Refuse(request, Reason::kAwaitingPerson, StrCat("run ", open.run.id, " waits for a person; use: manual rerun ", open.run.id), open.run.id);
+    return;
+  }
+  if (open.run.state == RunState::kRunning || open.flight != OpenRun::Flight::kNone || open.asked) {
+    Refuse(request, Reason::kLockOccupied, StrCat("run ", open.run.id, " is running (attempt ", open.run.attempts, ")"), open.run.id);
+    return;
+  }
+  open.asked = request;
+  open.force = ForceOf(forced);
+  AskWithProbes(open);
+}
+
+// A person waits for the answer: what is not known yet is looked at first, then the answer is given.
+void EngineState::AskWithProbes(OpenRun& open) {
+  if (!open.force.readiness) {
+    for (Observed& seen : open.observed) {
+      if (seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+    }
+  }
+  Wake(open.run.id);
+}
+
+// A row that a person asked for: an occurrence before its time, one beside the schedule, a rerun under a new key.
+void EngineState::PlanByHand(const Request& request, size_t index, Instant due, const TriggerRequest& trigger) {
+  Lane& lane = lanes[index];
+  const Task& task = TaskOf(lane);
+  Run run;
+  run.id = NewId('r');
+  run.task = task.id;
+  run.value = ValueId(task.rule(), lane.value);
+  run.due = due;
+  run.extra = trigger.extra;
+  run.origin = trigger.extra ? TriggerKind::kManual : TriggerKind::kSchedule;
+  run.identity = trigger.extra ? StrCat("manual/", run.id) : StrCat("cron/", FormatUtc(due));
+  Occurrence occurrence = OccurrenceAt(task, lane.value, due, rules->config);
+  run.business_date = occurrence.business_date;
+  if (trigger.extra) {
+    run.business_date = trigger.date.value_or(occurrence.business_date);
+    run.window_opens = now;
+    run.window_ends = now + kByHandWindow;
+  }
+  Result<std::string> key = RenderKey(task, lane.value, occurrence);
+  if (!key.ok()) {
+    Refuse(request, Reason::kKeyError, key.error().message(), "");
+    return;
+  }
+  run.key = trigger.extra ? StrCat(*key, "#m1") : *key;
+  Force force = ForceOf(trigger.force);
+  if (trigger.extra) force.time = true;
+  EmitByHand(request, std::move(run), force, trigger.extra ? "trigger_extra" : "trigger");
+}
+
+void EngineState::EmitByHand(const Request& request, Run run, const Force& force, const char* action) {
+  run.rule_version = rule_version;
+  run.created_at = now;
+  run.state_since = now;
+  OpenRun& open = AddRun(run);
+  open.flight = OpenRun::Flight::kPlan;
+  open.asked = request;
+  open.force = force;
+  PlanCall call;
+  call.task = run.task;
+  call.value = run.value;
+  call.audit = AuditOf(request, action, run.task, run.id);
+  PlannedRun planned;
+  Decision decision = Evaluate(open);
+  if (decision.verdict == Verdict::kAllow) planned.claim = MakeClaim(open);
+  planned.run = open.run;
+  call.runs.push_back(std::move(planned));
+  Pending pending;
+  pending.kind = Pending::Kind::kPlan;
+  pending.runs.push_back(open.run.id);
+  Call(std::move(call), std::move(pending));
+}
+
+}  // namespace duecourse

@@ -1,0 +1,267 @@
+// What came due becomes rows. Late occurrences are planned one by one; missed ones are counted by arithmetic and only
+// those still inside window and max_delay are enumerated.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+void EngineState::ArmLane(size_t index) {
+  Lane& lane = lanes[index];
+  const Task& task = TaskOf(lane);
+  std::optional<Instant> next = NextDue(task.rule(), lane.value, std::max(lane.planned_through, lane.in_force_since));
+  lane.next_due = next.value_or(kNever);
+  Arm({lane.next_due, Timer::Kind::kLane, index, lane_generation, ""});
+}
+
+namespace {
+
+// Excluded occurrences among the missed are told apart up to this many; beyond it all count as missed.
+constexpr int64_t kSortedRangeMax = 200'000;
+
+void Extend(Note& range, Instant due) {
+  if (range.count == 0) range.first_due = due;
+  range.last_due = due;
+  ++range.count;
+}
+
+}  // namespace
+
+// Walks back from the newest missed occurrence while windows are still open: the ones that may yet start.
+std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Instant through, size_t most) const {
+  const Task& task = TaskOf(lane);
+  std::vector<Instant> open;
+  Instant before = through + Millis{1};
+  // Windows of one rule end in the order of their due times, but for a day that moved; the walk stops at the first ended one.
+  while (open.size() < most) {
+    std::optional<Instant> due = PreviousDue(task.rule(), lane.value, before);
+    if (!due || *due <= after) break;
+    Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
+    if (occurrence.start_limit <= now) break;
+    if (occurrence.day == Occurrence::Day::kOpen) open.push_back(*due);
+    before = *due;
+  }
+  std::reverse(open.begin(), open.end());
+  return open;
+}
+
+// The counted range of what was missed, without those that start. Days that the rule excludes are told apart.
+void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const {
+  const Task& task = TaskOf(lane);
+  const TriggerRule& trigger = task.rule().trigger;
+  int64_t total = CountDue(task.rule(), lane.value, after, through);
+  int64_t chosen = std::count_if(set.starts.begin(), set.starts.end(), [&](Instant due) { return due <= through; });
+  Note missed;
+  missed.count = 0;
+  Note excluded = missed;
+  excluded.reason = Reason::kCalendarExcluded;
+  excluded.state = RunState::kSkipped;
+  bool restricted = trigger.days != 0x7f || trigger.workdays_only || !trigger.calendar.empty();
+  if (restricted && total <= kSortedRangeMax) {
+    for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due <= through;
+         due = NextDue(task.rule(), lane.value, *due)) {
+      if (std::binary_search(set.starts.begin(), set.starts.end(), *due)) continue;
+      Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
+      Extend(occurrence.day == Occurrence::Day::kExcluded ? excluded : missed, *due);
+    }
+  } else if (total > chosen) {
+    missed.count = total - chosen;
+    missed.first_due = FirstNotIn(set.starts, lane, after, through, true);
+    missed.last_due = FirstNotIn(set.starts, lane, after, through, false);
+  }
+  if (missed.count > 0) set.ranges.push_back(std::move(missed));
+  if (excluded.count > 0) set.ranges.push_back(std::move(excluded));
+}
+
+// The first (or last) occurrence in (after, through] that does not start. CHECKs that there is one.
+Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through,
+                                bool forward) const {
+  const RuleBody& rule = TaskOf(lane).rule();
+  std::optional<Instant> due = forward ? NextDue(rule, lane.value, after) : PreviousDue(rule, lane.value, through + Millis{1});
+  while (due && std::binary_search(starts.begin(), starts.end(), *due)) {
+    due = forward ? NextDue(rule, lane.value, *due) : PreviousDue(rule, lane.value, *due);
+  }
+  CHECK(due.has_value());
+  return *due;
+}
+
+void EngineState::PlanLane(size_t index) {
+  Lane& lane = lanes[index];
+  if (draining) return;              // planned_through stays where SIGTERM found it
+  if (!store_available || lane.planning) {
+    waiting_lanes.insert(index);     // taken up when the store is back, or the plan before it is durable
+    return;
+  }
+  const Task& task = TaskOf(lane);
+  const TriggerRule& trigger = task.rule().trigger;
+  Instant from = std::max(lane.planned_through, lane.in_force_since);
+  Instant late_after = std::max(from, std::min(now - kLateGrace - Millis{1}, late_from - Millis{1}));
+  DueSet set;
+  int64_t missed = late_after > from ? CountDue(task.rule(), lane.value, from, late_after) : 0;
+  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, late_after); due && *due <= now;
+       due = NextDue(task.rule(), lane.value, *due)) {
+    set.starts.push_back(*due);
+  }
+  if (missed > 0) {
+    std::vector<Instant> late = std::move(set.starts);
+    set.starts.clear();
+    if (trigger.missed == MissedPolicy::kAll) {
+      set.starts = StillOpen(lane, from, late_after, kCatchupOccurrencesMax);
+    } else if (trigger.missed == MissedPolicy::kLatest && late.empty()) {
+      set.starts = StillOpen(lane, from, late_after, 1);
+    }
+    owed_count = set.starts.size();
+    CountMissed(lane, from, late_after, set);
+    bool can_start = !set.starts.empty() || !late.empty();
+    if (!can_start && trigger.on_window_end == OnWindowEnd::kManual) PersonForNewest(set);
+    set.starts.insert(set.starts.end(), late.begin(), late.end());
+  } else {
+    owed_count = 0;
+  }
+  EmitPlan(index, std::move(set));
+}
+
+// Nothing of what was missed can start, and the rule wants a person: the newest becomes a run for one.
+void EngineState::PersonForNewest(DueSet& set) const {
+  for (Note& range : set.ranges) {
+    if (range.reason != Reason::kSchedulerDown) continue;
+    set.person = range.last_due;
+    --range.count;
+  }
+  std::erase_if(set.ranges, [](const Note& range) { return range.count == 0; });
+}
+
+void EngineState::EmitPlan(size_t index, DueSet set) {
+  Lane& lane = lanes[index];
+  const Task& task = TaskOf(lane);
+  PlanCall call;
+  Pending pending;
+  pending.kind = Pending::Kind::kPlan;
+  pending.lane_task = task.id;
+  pending.lane_value = ValueId(task.rule(), lane.value);
+  call.task = task.id;
+  call.value = ValueId(task.rule(), lane.value);
+  call.planned_through = now;
+  std::string down = DownText();
+  if (set.person) {
+    PlanOne(index, *set.person, call, pending, down);
+  }
+  for (size_t i = 0; i < set.starts.size(); ++i) PlanOne(index, set.starts[i], call, pending, i < owed_count ? down : "");
+  for (Note& range : set.ranges) {
+    range.task = call.task;
+    range.value = call.value;
+    range.at = now;
+    if (range.reason == Reason::kSchedulerDown) {
+      range.detail = down;
+      if (!pending.runs.empty() && !set.person) {
+        range.run_id = pending.runs.front();
+        range.detail += StrCat("; superseded by the occurrence of ", FormatUtc(set.starts.front()));
+      }
+      TellMissedRange(lane, range, call, pending);
+    } else {
+      range.detail = "its day is not a day of the rule";
+    }
+    call.note_decisions.push_back(NoteRow(range, task));
+    call.notes.push_back(std::move(range));
+  }
+  lane.planned_through = now;
+  lane.planning = true;
+  Call(std::move(call), std::move(pending));
+  ArmLane(index);
+}
+
+std::string EngineState::DownText() const {
+  return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
+}
+
+// One occurrence: its row, what it supersedes, and its first claim where the answer is already yes. `owed` says what it is
+// owed from, or is empty.
+void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending, const std::string& owed) {
+  Lane& lane = lanes[index];
+  const Task& task = TaskOf(lane);
+  Run run;
+  run.id = NewId('r');
+  run.task = task.id;
+  run.value = call.value;
+  run.identity = StrCat("cron/", FormatUtc(due));
+  run.due = due;
+  run.owed = !owed.empty();
+  run.rule_version = rule_version;
+  run.created_at = now;
+  run.state_since = now;
+  if (task.rule().trigger.missed == MissedPolicy::kLatest) SupersedeOlder(lane, run, call, pending);
+  run.business_date = OccurrenceAt(task, lane.value, due, rules->config).business_date;
+  OpenRun& open = AddRun(run);
+  open.flight = OpenRun::Flight::kPlan;
+  PlannedRun planned;
+  Ended fate = FirstFate(open, owed);
+  if (fate.state != RunState::kScheduled) {
+    SetState(open.run, fate.state, fate.reason, open.run.detail);
+    planned.decisions.push_back(StateRow(open, RunState::kScheduled, fate.state));
+    AddAlert(open, AlertEventOf(fate.state), open.run.detail, planned.alerts);
+    pending.alerts.insert(pending.alerts.end(), planned.alerts.begin(), planned.alerts.end());
+  } else {
+    Decision decision = Evaluate(open);
+    if (decision.verdict == Verdict::kAllow) {
+      planned.claim = MakeClaim(open);
+    } else {
+      open.dirty = true;  // asked again when the row is durable
+    }
+  }
+  planned.run = open.run;
+  pending.runs.push_back(open.run.id);
+  call.runs.push_back(std::move(planned));
+}
+
+// What is known of an occurrence before it is asked anything: a key that cannot be rendered, a day that is not its own.
+Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
+  const Task& task = *open.task;
+  const Occurrence& occurrence = open.occurrence;
+  if (!occurrence.business_date_known || occurrence.day == Occurrence::Day::kUnknown) {
+    open.run.detail = occurrence.day_detail;
+    return {RunState::kManualRequired, Reason::kCalendarUnknown};
+  }
+  Result<std::string> key = RenderKey(task, open.value, occurrence);
+  if (!key.ok()) {
+    open.run.detail = key.error().message();
+    return {RunState::kManualRequired, Reason::kKeyError};
+  }
+  open.run.key = *key;
+  if (occurrence.day == Occurrence::Day::kExcluded ||
+      (occurrence.moved && DroppedAfterMove(task, open.value, occurrence, rules->config))) {
+    open.run.detail = occurrence.day_detail;
+    return {RunState::kSkipped, Reason::kCalendarExcluded};
+  }
+  if (!owed.empty() && occurrence.start_limit <= now) {
+    open.run.detail = owed;
+    return {RunState::kManualRequired, Reason::kSchedulerDown};
+  }
+  return {RunState::kScheduled, Reason::kNotDue};
+}
+
+// `missed: latest`: an older occurrence that never started, and is owed from downtime or blocked by a limit, gives way.
+void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, Pending& pending) {
+  std::vector<std::string> older = lane.open;
+  for (const std::string& id : older) {
+    OpenRun* open = FindRun(id);
+    if (open == nullptr || open->run.state != RunState::kScheduled || open->run.attempts > 0) continue;
+    if (open->run.extra || open->flight != OpenRun::Flight::kNone || open->run.due >= newer.due) continue;
+    Reason why = open->last.reason;
+    bool by_limit = open->last.verdict == Verdict::kDeny &&
+                    (why == Reason::kMaxConcurrency || why == Reason::kPoolFull || why == Reason::kMinInterval ||
+                     why == Reason::kRateLimited);
+    if (!open->run.owed && !by_limit) continue;
+    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer.due), " while it waited: ",
+                                open->last_text.empty() ? ReasonName(why) : open->last_text);
+    MoveCall move = MakeMove(*open, RunState::kSkipped, Reason::kSuperseded, detail);
+    move.after.superseded_by = newer.id;
+    open->flight = OpenRun::Flight::kMove;
+    pending.superseded.push_back(id);
+    pending.after.push_back(move.after);
+    pending.alerts.insert(pending.alerts.end(), move.alerts.begin(), move.alerts.end());
+    call.supersede.push_back(std::move(move));
+  }
+}
+
+}  // namespace duecourse

@@ -1,0 +1,122 @@
+// A new set goes live: all or nothing. An edit fires nothing by itself and owes nothing from before; open runs keep their
+// due instant and key and are judged by the new rules from their next decision on; a running attempt finishes under the
+// rule it was claimed with.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+static Json ChangesJson(const std::vector<RuleChange>& changes) {
+  Json list = Json::MakeArray();
+  for (const RuleChange& change : changes) {
+    Json item = Json::MakeObject();
+    const char* kind = change.kind == RuleChange::Kind::kAdded     ? "added"
+                       : change.kind == RuleChange::Kind::kRemoved ? "removed"
+                                                                   : "changed";
+    item.Set("kind", kind).Set("task_id", change.task);
+    if (!change.field.empty()) item.Set("field", change.field).Set("before", change.before).Set("after", change.after);
+    list.Add(std::move(item));
+  }
+  return list;
+}
+
+void EngineState::OnRules(RulesOffered offered) {
+  Request request;
+  request.id = offered.request_id;
+  request.by = offered.by;
+  Json body = Json::MakeObject();
+  if (offered.rules->hash == rules->hash) {
+    body.Set("version", rule_version).Set("changes", Json::MakeArray());
+    Reply(request, Answer::Kind::kFine, StrCat("nothing changed; version ", rule_version, " stays active"), std::move(body));
+    return;
+  }
+  std::vector<RuleChange> changes = CompareRules(*rules, *offered.rules);
+  body.Set("changes", ChangesJson(changes));
+  if (offered.dry_run) {
+    Reply(request, Answer::Kind::kFine, StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change"), std::move(body));
+    return;
+  }
+  size_t before = rules->tasks.size();
+  size_t after = offered.rules->tasks.size();
+  bool few = after < before && (before - after) * 100 > before * static_cast<size_t>(kReloadLossPercent);
+  if (!offered.confirm && before > 0 && (after == 0 || few)) {
+    Reply(request, Answer::Kind::kRefused,
+          StrCat("the new set has ", after, " tasks, the active one ", before, "; if that is meant: reload --confirm"), std::move(body));
+    return;
+  }
+  if (draining || !store_available) {
+    Reply(request, Answer::Kind::kProblem, draining ? "the daemon is stopping" : "the store does not answer; the active rules stay", Json::MakeObject());
+    return;
+  }
+  SwitchRules(std::move(offered), std::move(changes));
+}
+
+void EngineState::SwitchRules(RulesOffered offered, std::vector<RuleChange> changes) {
+  std::vector<TaskCursor> cursors;
+  std::map<std::pair<std::string, std::string>, Lane> old;
+  for (Lane& lane : lanes) {
+    const Task& task = TaskOf(lane);
+    std::string value = ValueId(task.rule(), lane.value);
+    cursors.push_back(CursorOf(task.id, value, lane, ScheduleFingerprint(ScheduleOf(task.rule(), lane.value))));
+    old.emplace(std::pair(task.id, value), std::move(lane));
+  }
+  rules = offered.rules;
+  for (const PoolConfig& pool : rules->config.pools) pools[pool.name];
+  waiting_lanes.clear();
+  size_t first_call = calls.size();
+  BuildLanes(cursors, true, std::move(offered.texts));
+  for (auto& [key, lane] : old) {
+    Lane* now_lane = FindLane(key.first, key.second);
+    if (now_lane == nullptr) continue;
+    now_lane->running = lane.running;
+    now_lane->breaker = std::move(lane.breaker);
+    now_lane->open = std::move(lane.open);
+    now_lane->planning = lane.planning;
+  }
+  for (size_t i = first_call; i < calls.size(); ++i) {
+    auto* activate = std::get_if<ActivateCall>(&calls[i]);
+    if (activate == nullptr) continue;
+    activate->version.changes = ChangesJson(changes).Dump();
+    activate->version.by = offered.by;
+    Request request;
+    request.id = offered.request_id;
+    call_pendings[i].request = request;
+    call_pendings[i].changes = changes.size();
+  }
+  RebindRuns();
+}
+
+void EngineState::RebindRuns() {
+  std::vector<std::string> removed;
+  for (auto& [id, open] : runs) {
+    size_t index = kNoLane;
+    FindLane(open->run.task, open->run.value, &index);
+    open->lane = index;
+    if (open->run.state == RunState::kRunning) continue;  // keeps the rule it was claimed with
+    for (Observed& seen : open->observed) seen.ticket = 0;
+    Bind(*open);
+    bool gone = open->task == nullptr && IsOpen(open->run.state);
+    if (gone && open->flight == OpenRun::Flight::kNone) removed.push_back(id);
+    Wake(id);
+  }
+  for (const std::string& id : removed) {
+    MoveRun(*FindRun(id), RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed", {});
+  }
+}
+
+void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply) {
+  rule_version = reply.version;
+  Json line = Json::MakeObject();
+  line.Set("version", rule_version).Set("tasks", rules->tasks.size()).Set("hash", rules->hash);
+  Instant next = NextTimer();
+  if (next < kNever) line.Set("next_due", FormatUtc(next));
+  Say(LogLevel::kInfo, "rules_changed", std::move(line));
+  if (!pending.request) return;
+  Json body = Json::MakeObject();
+  body.Set("version", rule_version).Set("changes", static_cast<int64_t>(pending.changes));
+  Reply(*pending.request, Answer::Kind::kFine, StrCat("version ", rule_version, " is active: ", rules->tasks.size(), " tasks"), std::move(body));
+}
+
+}  // namespace duecourse

@@ -1,0 +1,107 @@
+// Answers that are not yes: kept, folded, logged; and what ends a run without a start.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/state.h"
+
+namespace duecourse {
+
+// One stored line: the same answer again only moves last_at and count, in memory, until it changes or a minute is over.
+void EngineState::Wait(OpenRun& open, const Decision& decision) {
+  for (const std::string& name : open.task->rule().trigger.pools) {
+    if (decision.reason == Reason::kPoolFull) pools[name].waiting.insert(open.run.id);
+  }
+  if (open.asked) RefuseAsked(open, decision.reason, open.last_text);
+  ArmRun(open, std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever));
+  bool same = open.told_reason == decision.reason && open.told_text == open.last_text && open.told_once;
+  if (same) {
+    ++open.folded;
+    open.folded_at = now;
+    return;
+  }
+  FoldOne(open);
+  open.told_once = true;
+  open.told_reason = decision.reason;
+  open.told_text = open.last_text;
+  DecisionRow row = DecisionOf(open, "wait", decision.reason);
+  row.recheck_at = decision.recheck_at;
+  LogDecision(row);
+  open.decision_id = 0;
+  Pending pending;
+  pending.kind = Pending::Kind::kDecision;
+  pending.runs.push_back(open.run.id);
+  Call(NoteDecisionCall{std::move(row)}, std::move(pending));
+}
+
+void EngineState::FoldOne(OpenRun& open) {
+  if (open.folded == 0 || open.decision_id == 0) return;
+  Call(FoldCall{open.decision_id, open.folded_at, open.folded}, Pending());
+  open.folded = 0;
+}
+
+void EngineState::FoldAll() {
+  for (auto& [id, open] : runs) FoldOne(*open);
+}
+
+// The decision ended it: window or max_delay over, cap reached, a person needed.
+void EngineState::End(OpenRun& open, const Decision& decision) {
+  const RuleBody& rule = open.task->rule();
+  EndFacts facts;
+  facts.reason = decision.reason;
+  facts.on_window_end = rule.trigger.on_window_end;
+  facts.counted = open.run.counted;
+  Ended ended = DecideEnd(facts);
+  // Its cause is the last answer: which pool and holder, which file, which upstream.
+  std::string detail = open.last_text;
+  if (!open.told_text.empty() && open.told_once) detail = StrCat(detail, "; last: ", ReasonName(open.told_reason), ", ", open.told_text);
+  if (open.asked) RefuseAsked(open, decision.reason, detail);
+  MoveRun(open, ended.state, ended.reason, detail, {});
+}
+
+MoveCall EngineState::MakeMove(OpenRun& open, RunState state, Reason reason, const std::string& detail) {
+  MoveCall move;
+  move.after = open.run;
+  move.expected_state = open.run.state;
+  move.expected_fence = open.run.fence;
+  SetState(move.after, state, reason, detail);
+  open.last_text = detail;
+  DecisionRow row = DecisionOf(open, "state", reason);
+  row.from_state = RunStateName(open.run.state);
+  row.to_state = RunStateName(state);
+  LogDecision(row);
+  move.decisions.push_back(std::move(row));
+  Run before = open.run;
+  open.run = move.after;
+  bool by_breaker = open.told_once && open.told_reason == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
+  bool by_person = before.state == RunState::kManualRequired;
+  if (open.task != nullptr && !by_breaker && !by_person) AddAlert(open, AlertEventOf(state), detail, move.alerts);
+  if (open.task != nullptr && before.state == RunState::kManualRequired && IsFinal(state)) TellRecovery(open, detail, move.alerts);
+  move.after.told = open.run.told;
+  open.run = std::move(before);
+  return move;
+}
+
+void EngineState::MoveRun(OpenRun& open, RunState state, Reason reason, const std::string& detail, std::optional<AuditRow> audit,
+                          std::optional<Request> request) {
+  FoldOne(open);
+  MoveCall move = MakeMove(open, state, reason, detail);
+  move.audit = std::move(audit);
+  Pending pending;
+  pending.kind = Pending::Kind::kMove;
+  pending.runs.push_back(open.run.id);
+  pending.after.push_back(move.after);
+  pending.alerts = move.alerts;
+  pending.request = std::move(request);
+  open.flight = OpenRun::Flight::kMove;
+  Call(std::move(move), std::move(pending));
+}
+
+void EngineState::SetState(Run& run, RunState state, Reason reason, const std::string& detail) const {
+  run.state = state;
+  run.reason = reason;
+  run.detail = detail;
+  run.state_since = now;
+  if (state != RunState::kRetrying && state != RunState::kCatchupWaiting && state != RunState::kScheduled) run.next_at.reset();
+}
+
+}  // namespace duecourse
