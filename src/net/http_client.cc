@@ -211,6 +211,8 @@ void Conclude(Transfer& transfer, CURLcode code) {
   result.sent = request_bytes > 0;
   result.answering = BeganToAnswer(transfer);
   result.error = transfer.too_large ? HttpError::kTooLarge : ErrorOf(code);
+  // The library has one code for a url it cannot use and for an answer that does not begin like HTTP.
+  if (result.error == HttpError::kBadCall && result.sent && status == 0) result.error = HttpError::kBroken;
   curl_off_t resolved = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
   if (result.error == HttpError::kTimeout && resolved == 0) result.error = HttpError::kResolve;
