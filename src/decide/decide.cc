@@ -24,7 +24,7 @@ Instant StartLimit(const Facts& facts) {
 // Asked again at `at`, or after check_interval where that has passed; never later than when waiting must end.
 Decision NotNow(const Facts& facts, Reason reason, Instant at = kLongAgo, int index = -1) {
   if (at <= facts.now) at = facts.now + std::max(facts.check_interval, Millis{1});
-  const Instant limit = StartLimit(facts);
+  const Instant limit = StartLimit(facts) > facts.now ? StartLimit(facts) : facts.ends;
   if (limit > facts.now) at = std::min(at, limit);
   return {Verdict::kDeny, reason, index, at};
 }
