@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kInstantBytes = 20;  // 2026-12-01T00:01:00Z
 
-// Appends whole seconds as text. The date is worked out once a day only, since lines of many instants are the rule.
+// Appends whole seconds as text. The date is worked out once a day only, since lines of many instants are the
+// rule.
 class InstantWriter {
  public:
   void Append(Instant instant, std::string& out) {
@@ -74,13 +75,14 @@ Result<std::string> Answer(const Columns& columns) {
   if (!from.ok()) return from.error().Wrap("from");
   std::optional<int64_t> count = ParseInteger(columns.count);
   if (!count || *count < 1 || *count > kMaxBulkCount) {
-    return Error(StrCat("count \"", ShowBytes(columns.count.substr(0, 24), false), "\" is no whole number from 1 to ",
-                        kMaxBulkCount));
+    return Error(StrCat("count \"", ShowBytes(columns.count.substr(0, 24), false),
+                        "\" is no whole number from 1 to ", kMaxBulkCount));
   }
   std::string out;
   InstantWriter writer;
   std::optional<Instant> at = cron->Next(*from, *zone);
-  if (!at) return Error(StrCat("nothing is due after ", FormatUtc(*from), ": the years of the schedule are over"));
+  if (!at)
+    return Error(StrCat("nothing is due after ", FormatUtc(*from), ": the years of the schedule are over"));
   for (int64_t n = 0; n < *count && at; ++n, at = cron->Next(*at, *zone)) {
     if (n > 0) out += ',';
     writer.Append(*at, out);
@@ -93,7 +95,8 @@ Result<std::string> Answer(const Columns& columns) {
 std::string NextLine(std::string_view line) {
   Result<Columns> columns = SplitLine(line);
   Result<std::string> answer = columns.ok() ? Answer(*columns) : Result<std::string>(columns.error());
-  return answer.ok() ? std::move(answer).value() : StrCat("error: ", ShowBytes(answer.error().message(), false));
+  return answer.ok() ? std::move(answer).value()
+                     : StrCat("error: ", ShowBytes(answer.error().message(), false));
 }
 
 }  // namespace duecourse

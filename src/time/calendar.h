@@ -29,8 +29,11 @@ struct Calendar {
   friend bool operator==(const Calendar&, const Calendar&) = default;
 };
 
-// All-day VEVENTs of an iCalendar text as holidays (DTSTART/DTEND or DURATION, folded lines, RRULE refused with a hint);
-// an event with CATEGORIES:WORKDAY is a made-up working day. At most 100,000 events. `covers` is what the events span.
+// All-day VEVENTs of an iCalendar text as holidays (DTSTART/DTEND or DURATION, folded lines, RRULE refused
+// with a hint); an event with CATEGORIES:WORKDAY is a made-up working day; timed and cancelled events are
+// passed over. At most 16 MiB and 100,000 events of at most 366 days. `covers` is the years from the first
+// event's start to the last one's: a holiday that begins on 31 December does not make the next year a known
+// one. Errors name the line.
 Result<Calendar> ParseIcs(std::string_view text);
 
 }  // namespace duecourse

@@ -1,5 +1,5 @@
-// Every row of tests/cases/cron is a test: what independent libraries agree on, our rule at clock changes, cases from
-// public bug reports, what must be refused, and odd expressions that are valid.
+// Every row of tests/cases/cron is a test: what independent libraries agree on, our rule at clock changes,
+// cases from public bug reports, what must be refused, and odd expressions that are valid.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,8 @@ namespace {
 using Row = std::map<std::string, std::string>;
 
 std::string Untabbed(std::string text) {
-  for (size_t at = text.find("\\t"); at != std::string::npos; at = text.find("\\t", at)) text.replace(at, 2, "\t");
+  for (size_t at = text.find("\\t"); at != std::string::npos; at = text.find("\\t", at))
+    text.replace(at, 2, "\t");
   return text;
 }
 
@@ -32,7 +33,8 @@ std::vector<Row> ReadRows(const std::string& file) {
     if (lines[i].empty()) continue;
     std::vector<std::string_view> cells = Split(lines[i], '\t');
     Row row;
-    for (size_t c = 0; c < names.size() && c < cells.size(); ++c) row[std::string(names[c])] = std::string(cells[c]);
+    for (size_t c = 0; c < names.size() && c < cells.size(); ++c)
+      row[std::string(names[c])] = std::string(cells[c]);
     row["expr"] = Untabbed(row["expr"]);
     rows.push_back(std::move(row));
   }
@@ -64,7 +66,8 @@ void ExpectRows(const std::string& file, const std::string& expected_column, siz
   EXPECT_GE(rows.size(), least_rows) << file << " is cut short";
   for (const Row& row : rows) {
     EXPECT_EQ(Answer(row, Asked(row)), row.at(expected_column))
-        << file << " " << row.at("id") << ": " << row.at("expr") << " in " << row.at("tz") << " from " << row.at("from");
+        << file << " " << row.at("id") << ": " << row.at("expr") << " in " << row.at("tz") << " from "
+        << row.at("from");
   }
 }
 
@@ -88,7 +91,8 @@ TEST(CronCases, InvalidExpressionsAreRefusedWithTheFieldAndAHint) {
   EXPECT_GE(rows.size(), 180u);
   for (const Row& row : rows) {
     Result<Cron> cron = Cron::Parse(row.at("expr"));
-    // Whether years are over depends on today, which a parser does not know; asked from a day after them, there is none.
+    // Whether years are over depends on today, which a parser does not know; asked from a day after them,
+    // there is none.
     if (row.at("reason").starts_with("the year is over")) {
       ASSERT_TRUE(cron.ok());
       EXPECT_EQ(cron->Next(*ParseUtc("2026-12-01T00:00:00Z"), Zone::Utc()), std::nullopt) << row.at("expr");

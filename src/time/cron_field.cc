@@ -304,7 +304,8 @@ Result<CronField> ParseCronField(std::string_view text, CronFieldKind kind) {
   std::string_view read = text == "?" && is_day_field ? "*" : text;
   for (std::string_view item : Split(read, ',')) {
     if (std::optional<std::string> fault = reader.Item(item)) {
-      return Error(StrCat(CronFieldName(kind), " ", Shown(text), ": ", *fault));
+      bool names_it = fault->starts_with(Shown(text));
+      return Error(StrCat(CronFieldName(kind), " ", names_it ? "" : StrCat(Shown(text), ": "), *fault));
     }
   }
   CronField& field = reader.field();

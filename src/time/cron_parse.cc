@@ -77,6 +77,10 @@ Result<std::string_view> ExpandNickname(std::string_view text) {
   for (const Nickname& nickname : kNicknames) {
     if (nickname.name == lower) return Error(StrCat("nicknames are written in lower case: ", nickname.name));
   }
+  std::vector<std::string> names;
+  for (const Nickname& nickname : kNicknames) names.emplace_back(nickname.name);
+  if (std::optional<std::string> near = Nearest(lower, names))
+    return Error(StrCat("did you mean ", *near, "?"));
   return Error(StrCat("this is no nickname, which stands alone; there are ", kNicknameList));
 }
 

@@ -26,8 +26,11 @@ struct Window {
   bool Contains(Instant t) const { return opens <= t && t < ends; }
 };
 
-// The window of an occurrence due then: the one that contains it, else the next to open. `default_length` applies where
-// neither end nor length is written.
+// The window of an occurrence due then: the one that contains it, else the next to open; where two do, the
+// one that opened last. One that a clock change leaves empty, or whose day does not exist, is passed over.
+// With a start and a length, it opens at the start on the due day, or, where that is too late for the length,
+// on the day before (start 22:00, due 01:00, 4 h). `default_length` applies where neither end nor length is
+// written, and counts from the later of the due instant and the opening.
 Window WindowFor(const WindowSpec& spec, Instant due, const Zone& zone, Millis default_length);
 
 }  // namespace duecourse

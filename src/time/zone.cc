@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -82,25 +83,47 @@ std::optional<int64_t> NextChange(const cctz::time_zone& zone, int64_t second, i
   return std::nullopt;
 }
 
-// False where the zone changes more often than any zone does.
+// False where the zone changes more often, or is further from UTC, than any zone can be.
 bool FillSteps(const cctz::time_zone& zone, Zone::Data& data) {
   data.AddStep(kTableBegin, OffsetAt(zone, kTableBegin));
   int64_t at = kTableBegin;
   while (std::optional<int64_t> change = NextChange(zone, at, kTableEnd)) {
     at = *change;
     data.AddStep(at, OffsetAt(zone, at));
-    if (data.steps() > kMaxSteps) return false;
+    if (data.steps() > kMaxSteps || std::abs(data.offsets.back()) > kMaxOffsetSeconds) return false;
   }
   data.Close();
   return true;
 }
 
-// What is wrong with the bytes of a zone file, or nothing. The zone library checks the rest.
+constexpr size_t kHeaderBytes = 44;
+
+// How long the data after a header is, by its counts (RFC 9636); times are 4 bytes in the first block,
+// then 8.
+uint64_t BlockBytes(std::string_view header, uint64_t time_bytes) {
+  auto count = [&](size_t index) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < 4; ++i)
+      value = value << 8 | static_cast<unsigned char>(header[20 + index * 4 + i]);
+    return value;
+  };
+  uint64_t indicators = count(0) + count(1);
+  uint64_t leap_seconds = count(2) * (time_bytes + 4);
+  return indicators + leap_seconds + count(3) * (time_bytes + 1) + count(4) * 6 + count(5);
+}
+
+// What is wrong with the bytes of a zone file, or nothing. The zone library checks the rest; but it believes
+// the counts in the headers, and would take gigabytes for a damaged one.
 std::string_view Damage(std::string_view bytes) {
   if (bytes.empty()) return "is empty";
-  if (!bytes.starts_with("TZif") || bytes.size() < 44) return "is no zone file or is damaged";
+  if (!bytes.starts_with("TZif") || bytes.size() < kHeaderBytes) return "is no zone file or is damaged";
   // Version 1 holds no rule for the time after its table: from 2037 on its answers would be an hour off.
   if (bytes[4] == '\0') return "is a zone file of version 1, which says nothing about the years from 2037 on";
+  uint64_t second = kHeaderBytes + BlockBytes(bytes, 4);
+  if (second + kHeaderBytes > bytes.size()) return "is damaged: it is cut off";
+  std::string_view rest = bytes.substr(second);
+  if (!rest.starts_with("TZif")) return "is damaged";
+  if (kHeaderBytes + BlockBytes(rest, 8) > rest.size()) return "is damaged: it is cut off";
   return "";
 }
 

@@ -1,13 +1,6 @@
 #include "time/zone_data.h"
 
 namespace duecourse {
-namespace {
-
-// No offset is further from UTC (the database's largest is 15 h 13 min).
-constexpr int64_t kMaxOffset = 26 * 3600;
-
-}  // namespace
-
 void Zone::Data::AddStep(int64_t begin, int32_t offset) {
   if (!offsets.empty() && offsets.back() == offset) return;
   begins.push_back(begin);
@@ -29,10 +22,10 @@ void Zone::Data::Close() {
 // Several steps may show the reading: the first and the last of them are the two passes. Where none does, the
 // clock leapt over it, and the first step that begins later is the gap's end.
 std::optional<CivilLookup> Zone::Data::Find(int64_t reading) const {
-  if (!Covers(reading - kMaxOffset) || !Covers(reading + kMaxOffset)) return std::nullopt;
+  if (!Covers(reading - kMaxOffsetSeconds) || !Covers(reading + kMaxOffsetSeconds)) return std::nullopt;
   std::optional<size_t> first, last, after_gap;
-  for (size_t step = IndexAt(reading - kMaxOffset); step < steps() && begins[step] <= reading + kMaxOffset;
-       ++step) {
+  for (size_t step = IndexAt(reading - kMaxOffsetSeconds);
+       step < steps() && begins[step] <= reading + kMaxOffsetSeconds; ++step) {
     if (ReadingBegin(step) > reading) {
       if (!after_gap) after_gap = step;
     } else if (reading < ReadingEnd(step)) {

@@ -24,6 +24,9 @@ inline constexpr int64_t kLastSecond = 7'258'118'399;
 inline constexpr int64_t kTableBegin = kFirstSecond - 2 * kDaySeconds;
 inline constexpr int64_t kTableEnd = kLastSecond + 1 + 2 * kDaySeconds;
 
+// No offset is further from UTC (the database's largest is 15 h 13 min).
+inline constexpr int64_t kMaxOffsetSeconds = 25 * 3600;
+
 constexpr int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 // The second that holds the instant. Beyond the year 200,000 it is that year's, so that days fit their type.
 inline int64_t FloorSecond(Instant instant) {

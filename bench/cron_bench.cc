@@ -1,0 +1,87 @@
+// Nanoseconds for one next occurrence, one thread, nothing else running: plain
+// expressions in zones with and without daylight saving. Each row walks a
+// schedule, so that every call starts where a daemon's would: at the last one
+// due. The sum of the answers is printed, so that no call can be left out.
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "base/clock.h"
+#include "time/cron.h"
+
+namespace duecourse {
+namespace {
+
+constexpr int kCalls = 500'000;
+constexpr int kRounds = 5;
+
+struct Row {
+  const char* expression;
+  const char* zone;
+};
+constexpr std::array<Row, 13> kRows = {{{"*/5 * * * *", "America/New_York"},
+                                        {"0 2 * * *", "America/New_York"},
+                                        {"30 1 * * *", "Europe/London"},
+                                        {"0 9 * * MON-FRI", "America/New_York"},
+                                        {"0 9 * * MON-FRI", "Europe/London"},
+                                        {"0 9 * * MON-FRI", "UTC"},
+                                        {"15,45 8-18 1,15 * *", "Europe/London"},
+                                        {"0 0 13 * +FRI", "America/New_York"},
+                                        {"0 6 L * *", "Europe/London"},
+                                        {"0 6 15W * *", "America/New_York"},
+                                        {"0 6 * * 5#2", "UTC"},
+                                        {"*/10 * * * * *", "America/New_York"},
+                                        {"0 12 29 2 *", "America/New_York"}}};
+
+// The best of some rounds, since the machine may be disturbed in one of them.
+int Measure(const Row& row) {
+  Result<Cron> cron = Cron::Parse(row.expression);
+  Result<Zone> zone = Zone::Load(row.zone);
+  if (!cron.ok() || !zone.ok()) {
+    std::fprintf(stderr, "%s\n", (cron.ok() ? zone.error() : cron.error()).message().c_str());
+    return 1;
+  }
+  Instant start = *ParseUtc("2026-01-01T00:00:00Z");
+  double best = 1e9;
+  int64_t sum = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Instant at = start;
+    int64_t before = MonotonicMicros();
+    for (int i = 0; i < kCalls; ++i) {
+      std::optional<Instant> next = cron->Next(at, *zone);
+      at = next && next->ms < start.ms + Days(40 * 365).count ? *next : start;
+      sum += at.ms;
+    }
+    double nanos = static_cast<double>(MonotonicMicros() - before) * 1000.0 / kCalls;
+    if (nanos < best) best = nanos;
+  }
+  std::printf("cron next  %-20s  %-17s  %7.1f ns  (sum %lld)\n", row.expression, row.zone, best,
+              static_cast<long long>(sum));
+  return 0;
+}
+
+// A year of minutes, counted.
+int MeasureCount() {
+  Result<Cron> cron = Cron::Parse("* * * * *");
+  Result<Zone> zone = Zone::Load("America/New_York");
+  if (!cron.ok() || !zone.ok()) return 1;
+  Instant start = *ParseUtc("2026-01-01T00:00:00Z");
+  constexpr int kCounts = 20'000;
+  int64_t sum = 0;
+  int64_t before = MonotonicMicros();
+  for (int i = 0; i < kCounts; ++i) sum += cron->Count(start + Seconds(i), start + Days(365) + Seconds(i), *zone);
+  double nanos = static_cast<double>(MonotonicMicros() - before) * 1000.0 / kCounts;
+  std::printf("cron count %-20s  %-17s  %7.1f ns  for a year (sum %lld)\n", "* * * * *", "America/New_York", nanos,
+              static_cast<long long>(sum));
+  return 0;
+}
+
+}  // namespace
+}  // namespace duecourse
+
+int main() {
+  int failed = 0;
+  for (const duecourse::Row& row : duecourse::kRows) failed += duecourse::Measure(row);
+  failed += duecourse::MeasureCount();
+  return failed == 0 ? 0 : 1;
+}
