@@ -21,6 +21,11 @@ target_link_libraries(dc_deps_curl INTERFACE CURL::libcurl)
 # Headers only: Debian 12 has 1.81 beside its default 1.74, Debian 13 has 1.83.
 add_library(dc_deps_beast INTERFACE)
 find_path(DUECOURSE_BOOST_INCLUDE boost/beast/version.hpp REQUIRED)
+file(STRINGS ${DUECOURSE_BOOST_INCLUDE}/boost/version.hpp boost_version REGEX "#define BOOST_VERSION [0-9]+")
+string(REGEX MATCH "[0-9]+" boost_version "${boost_version}")
+if(boost_version LESS 108100)
+  message(FATAL_ERROR "Boost 1.81 or newer is needed (libboost1.81-dev on Debian 12); ${DUECOURSE_BOOST_INCLUDE} has ${boost_version}")
+endif()
 target_include_directories(dc_deps_beast SYSTEM INTERFACE ${DUECOURSE_BOOST_INCLUDE})
 
 add_library(dc_deps_sqlite INTERFACE)
