@@ -147,7 +147,7 @@ void CronParser::SetTraits(Cron& cron, const std::array<CronField, 7>& fields) {
   cron.star_step_ = both && (day.begins_with_star || weekday.begins_with_star);
   for (int month = 1; month <= 12; ++month) {
     int length = DaysInMonth(2001, month);  // no leap year: 29 February is a day that most years lack
-    if (((cron.months_ >> month) & 1) != 0 && (day.late_days >> (length + 1)) != 0)
+    if (((cron.months_ >> month) & 1) != 0 && (uint64_t{day.late_days} >> (length + 1)) != 0)
       cron.names_late_day_ = true;
   }
 }

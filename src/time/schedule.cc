@@ -7,8 +7,8 @@
 namespace duecourse {
 namespace {
 
-// Beyond this distance (140 million years) an interval has no answer, so that no product overflows.
-constexpr int64_t kFarthestMs = int64_t{1} << 62;
+// Beyond this distance (73 million years) an interval has no answer, so that no product or difference overflows.
+constexpr int64_t kFarthestMs = int64_t{1} << 61;
 
 bool TooFar(Millis distance) { return distance.count > kFarthestMs || distance.count < -kFarthestMs; }
 
@@ -33,8 +33,11 @@ std::optional<Instant> PreviousOf(const EverySchedule& schedule, Instant before)
 int64_t CountOf(const EverySchedule& schedule, Instant after, Instant until) {
   CHECK(schedule.every.count > 0);
   if (until <= after) return 0;
-  return FloorDivide((until - schedule.anchor).count, schedule.every.count) -
-         FloorDivide((after - schedule.anchor).count, schedule.every.count);
+  auto steps = [&](Instant at) {
+    int64_t distance = std::clamp((at - schedule.anchor).count, -kFarthestMs, kFarthestMs);
+    return FloorDivide(distance, schedule.every.count);
+  };
+  return steps(until) - steps(after);
 }
 
 // The instants that are due, ascending; two times in one gap are one instant.
