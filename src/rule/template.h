@@ -24,9 +24,9 @@ namespace duecourse {
 class Template {
  public:
   struct Piece {
-    std::string literal;   // text before the variable (or the tail, where name is empty)
+    std::string literal;  // text before the variable (or the tail, where name is empty)
     std::string name;
-    std::string format;    // after ':', may be empty
+    std::string format;  // after ':', may be empty
     friend bool operator==(const Piece&, const Piece&) = default;
   };
   Template() = default;
@@ -49,14 +49,15 @@ class Template {
 struct TemplateScope {
   std::string task;
   CivilDay business_date;
-  Instant scheduled_at;             // {scheduled_at}, {window}: the planned due instant
-  CivilTime due_local;              // of the due instant in the rule's zone
-  bool second_pass = false;         // {window} ends in b
-  std::string event_id;             // empty: no event
+  Instant scheduled_at;      // {scheduled_at}, {window}: the planned due instant
+  CivilTime due_local;       // of the due instant in the rule's zone
+  bool second_pass = false;  // {window} ends in b
+  std::string event_id;      // empty: no event
   const std::vector<std::pair<std::string, std::string>>* event = nullptr;  // fields of the event
   const std::vector<std::pair<std::string, std::string>>* vars = nullptr;
-  const std::vector<std::pair<std::string, std::string>>* value = nullptr;  // for_each names of this occurrence
-  std::string path;                 // {path} in `checksum`
+  const std::vector<std::pair<std::string, std::string>>* value =
+      nullptr;       // for_each names of this occurrence
+  std::string path;  // {path} in `checksum`
 };
 
 // The rendered text. Errors name the variable: unknown (with the nearest known name) or empty.
@@ -66,8 +67,8 @@ Result<std::string> RenderPiece(const Template::Piece& piece, const TemplateScop
 // The names that Render knows, besides vars, for_each names and event.*, each with one line for the docs.
 const std::vector<std::pair<std::string, std::string>>& TemplateNames();
 bool IsTemplateName(std::string_view name);
-// Names that differ from one attempt to the next (run_id, attempt, now, random...). They are no template names: a key
-// with one would never meet its repetition. The handler has them in its environment.
+// Names that differ from one attempt to the next (run_id, attempt, now, random...). They are no template
+// names: a key with one would never meet its repetition. The handler has them in its environment.
 bool NamesOneAttempt(std::string_view name);
 
 }  // namespace duecourse
