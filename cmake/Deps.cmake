@@ -43,6 +43,9 @@ add_library(dc_deps_cli11 INTERFACE)
 find_path(DUECOURSE_CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
 target_include_directories(dc_deps_cli11 SYSTEM INTERFACE ${DUECOURSE_CLI11_INCLUDE})
 
+# An independent judge of the JSON Schemas, for one test only.
+find_path(DUECOURSE_VALIJSON_INCLUDE valijson/validator.hpp)
+
 find_program(DUECOURSE_CCACHE ccache)
 if(DUECOURSE_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${DUECOURSE_CCACHE})

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "net/raw_peer.h"
+#include "net/test_peer.h"
 
 namespace duecourse {
 namespace {

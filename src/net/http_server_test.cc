@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "net/http_client.h"
-#include "net/raw_peer.h"
+#include "net/test_peer.h"
 
 namespace duecourse {
 namespace {
