@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 namespace duecourse {
@@ -32,6 +34,24 @@ TEST(Lifecycle, TheEdgesAreExactlyThoseOfTheDiagram) {
   }
   EXPECT_EQ(found, expected);
   EXPECT_EQ(Edges().size(), expected.size());
+}
+
+TEST(Lifecycle, TheConceptsPageListsTheSameEdges) {
+  std::ifstream file(DUECOURSE_SOURCE_DIR "/docs/concepts.md");
+  ASSERT_TRUE(file.is_open()) << "docs/concepts.md is missing";
+  std::stringstream page;
+  page << file.rdbuf();
+  for (int from = 0; from < kRunStateCount; ++from) {
+    const auto state = static_cast<RunState>(from);
+    std::string targets;
+    for (const Edge& edge : Edges()) {
+      if (edge.from == state)
+        targets += std::string(targets.empty() ? "`" : ", `") + RunStateName(edge.to) + "`";
+    }
+    if (targets.empty()) continue;
+    const std::string row = std::string("| `") + RunStateName(state) + "` | " + targets + " |\n";
+    EXPECT_NE(page.str().find(row), std::string::npos) << "docs/concepts.md lacks: " << row;
+  }
 }
 
 TEST(Lifecycle, FinalStatesAreNeverLeftAndOnlyAPersonLeavesManualRequired) {
