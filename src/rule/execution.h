@@ -19,8 +19,8 @@ const char* FailureClassName(FailureClass value);
 struct ErrorRule {
   enum class Kind { kExit, kStatus, kSignal, kOutput };
   Kind kind = Kind::kExit;
-  std::vector<std::pair<int, int>> ranges;   // kExit, kStatus, kSignal: inclusive
-  std::string contains;                      // kOutput: plain text in the tail of either stream
+  std::vector<std::pair<int, int>> ranges;  // kExit, kStatus, kSignal: inclusive
+  std::string contains;                     // kOutput: plain text in the tail of either stream
   FailureClass as = FailureClass::kUnknown;
   friend bool operator==(const ErrorRule&, const ErrorRule&) = default;
 };
@@ -36,24 +36,24 @@ struct ExecutionRule {
   enum class Kind { kNone, kCommand, kShell, kHttp, kNoop };
   enum class OnTimeout { kFailAndNotify, kManual };
   Kind kind = Kind::kNone;
-  std::vector<Template> command;              // argv; each a whole argument
-  std::string shell;                          // /bin/sh -c text, no templates: values come by environment
+  std::vector<Template> command;  // argv; each a whole argument
+  std::string shell;              // /bin/sh -c text, no templates: values come by environment
   HttpCall http;
   NoopExecution noop;
   std::vector<std::pair<std::string, TextOrSecret>> env;
-  std::string cwd;                            // as written; relative to the rule file
+  std::string cwd;  // as written; relative to the rule file
   int umask_bits = 022;
   std::string user;
   Millis timeout = Minutes(30);
   std::optional<Millis> expected;
   Millis kill_grace = Seconds(10);
   OnTimeout on_timeout = OnTimeout::kFailAndNotify;
-  bool keep_background = false;               // background_children: keep
-  int64_t output_max = 64 << 10;              // bytes kept of each stream
+  bool keep_background = false;   // background_children: keep
+  int64_t output_max = 64 << 10;  // bytes kept of each stream
   Millis output_keep = Days(30);
   std::vector<ErrorRule> errors;
   bool kill_at_window_end = false;
-  bool stop_on_store_loss = false;            // on_store_loss: stop
+  bool stop_on_store_loss = false;  // on_store_loss: stop
   friend bool operator==(const ExecutionRule&, const ExecutionRule&) = default;
 };
 

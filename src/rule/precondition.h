@@ -15,7 +15,7 @@ namespace duecourse {
 
 // A secret by reference; never inline. Resolved only where it is used.
 struct SecretRef {
-  std::string env;   // one of the two
+  std::string env;  // one of the two
   std::string file;
   friend bool operator==(const SecretRef&, const SecretRef&) = default;
 };
@@ -27,8 +27,8 @@ struct TextOrSecret {
 };
 
 struct HttpExpect {
-  std::vector<int> status;                              // empty: 200 for probes, 200..299 except 202 for agents
-  std::vector<std::pair<std::string, Json>> json;       // JSON pointer -> value that must stand there
+  std::vector<int> status;                         // empty: 200 for probes, 200..299 except 202 for agents
+  std::vector<std::pair<std::string, Json>> json;  // JSON pointer -> value that must stand there
   friend bool operator==(const HttpExpect&, const HttpExpect&) = default;
 };
 struct HttpCall {
@@ -42,28 +42,28 @@ struct HttpCall {
 
 struct FlagCondition {
   Template name;
-  bool dated = true;                     // asks for this run's business date; false where the name itself renders a date
-  std::optional<Template> value;         // the flag's value must equal it
+  bool dated = true;  // asks for this run's business date; false where the name itself renders a date
+  std::optional<Template> value;  // the flag's value must equal it
   friend bool operator==(const FlagCondition&, const FlagCondition&) = default;
 };
 struct FileCondition {
   enum class ModifiedAfter { kNone, kBusinessDate, kDue, kWindowStart };
-  Template path;                         // relative to the rule file
+  Template path;  // relative to the rule file
   bool must_exist = true;
   std::optional<int64_t> min_rows;
   std::optional<int64_t> min_bytes;
-  std::optional<Template> first_line;    // the first line equals it, or contains it as a whole word
-  std::optional<Template> checksum;      // hex SHA-256, or the path of a file that holds one
+  std::optional<Template> first_line;  // the first line equals it, or contains it as a whole word
+  std::optional<Template> checksum;    // hex SHA-256, or the path of a file that holds one
   ModifiedAfter modified_after = ModifiedAfter::kNone;
-  Millis stable_for;                     // 0: none
+  Millis stable_for;  // 0: none
   friend bool operator==(const FileCondition&, const FileCondition&) = default;
 };
 struct TaskCondition {
-  Template task;                         // "self" is the task itself
+  Template task;  // "self" is the task itself
   enum class Date { kSame, kPreviousDay };
   Date business_date = Date::kSame;
   std::optional<Template> key;
-  bool ended = false;                    // state: ended (any final state) in place of success
+  bool ended = false;  // state: ended (any final state) in place of success
   friend bool operator==(const TaskCondition&, const TaskCondition&) = default;
 };
 struct CommandCondition {
@@ -81,8 +81,8 @@ struct Precondition {
   CommandCondition command;
   std::string why;
   Millis timeout = Seconds(10);
-  Millis max_age = Seconds(60);          // a yes is reused that long
-  bool on_invalid_manual = false;        // on_invalid: manual
+  Millis max_age = Seconds(60);    // a yes is reused that long
+  bool on_invalid_manual = false;  // on_invalid: manual
   friend bool operator==(const Precondition&, const Precondition&) = default;
 };
 

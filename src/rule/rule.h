@@ -34,21 +34,21 @@ enum class OnLost { kRerun, kHold };
 enum class Supersede { kAllowed, kNever };
 
 struct TriggerRule {
-  Schedule schedule;             // of a rule whose zone is the same for all values
-  bool zone_by_value = false;    // timezone: "{zone}"
+  Schedule schedule;           // of a rule whose zone is the same for all values
+  bool zone_by_value = false;  // timezone: "{zone}"
   BusinessDateRule business_date;
   WindowSpec window;
   bool window_end_written = false;
-  uint8_t days = 0x7f;           // bit n = weekday n, judged on the day the window opens
-  bool workdays_only = false;    // allow_weekend: false or days: workdays; with `calendar` where one is named
-  std::optional<CivilDay> until; // last local day on which an occurrence may be due
-  std::string calendar;          // name in duecourse.yaml, or empty
+  uint8_t days = 0x7f;         // bit n = weekday n, judged on the day the window opens
+  bool workdays_only = false;  // allow_weekend: false or days: workdays; with `calendar` where one is named
+  std::optional<CivilDay> until;  // last local day on which an occurrence may be due
+  std::string calendar;           // name in duecourse.yaml, or empty
   OnExcluded on_excluded = OnExcluded::kSkip;
   OnWindowEnd on_window_end = OnWindowEnd::kMissed;
   MissedPolicy missed = MissedPolicy::kSkip;
   std::vector<Precondition> preconditions;  // depends_on first
   Millis check_interval = Seconds(30);
-  Millis min_interval;           // 0: none
+  Millis min_interval;  // 0: none
   int max_concurrency = 1;
   bool in_order = false;
   std::vector<std::string> pools;
@@ -64,49 +64,59 @@ struct AvoidHours {  // local times of day; an end at or before its start is the
 };
 
 struct RetryRule {
-  bool written = false;             // any retry block at all
+  bool written = false;  // any retry block at all
   int immediate_max = 0;
   Millis immediate_interval = Seconds(5);
-  std::vector<Millis> backoff;      // one entry a retry, expanded from intervals or initial/factor/max
-  Millis jitter;                    // 0..jitter is drawn for each ladder step
-  bool then_manual = false;         // retry.then: manual
+  std::vector<Millis> backoff;  // one entry a retry, expanded from intervals or initial/factor/max
+  Millis jitter;                // 0..jitter is drawn for each ladder step
+  bool then_manual = false;     // retry.then: manual
   bool catchup = false;
   Millis catchup_interval = Minutes(30);
-  std::optional<int> catchup_max_times;    // executions
-  std::optional<Millis> max_delay;         // from the due instant
+  std::optional<int> catchup_max_times;  // executions
+  std::optional<Millis> max_delay;       // from the due instant
   bool only_if_data_ready = true;
   std::vector<AvoidHours> avoid;
   int max_total_attempts = 1;
-  int breaker_failures = 0;         // written: consecutive failed attempts; 0: three runs that used up their ladder
+  int breaker_failures = 0;  // written: consecutive failed attempts; 0: three runs that used up their ladder
   Millis breaker_cooldown = Minutes(30);
-  bool breaker_manual = false;      // then: manual
+  bool breaker_manual = false;  // then: manual
   friend bool operator==(const RetryRule&, const RetryRule&) = default;
 };
 
 enum class AlertLevel { kNone, kP3, kP2, kP1 };  // rising
 struct AlertRule {
   enum class Policy { kGraded, kThreeStep };
-  enum class Event { kFailure, kSecondFailure, kThirdFailure, kSkipped, kMissed, kManualRequired, kBreakerOpen, kStuck };
+  enum class Event {
+    kFailure,
+    kSecondFailure,
+    kThirdFailure,
+    kSkipped,
+    kMissed,
+    kManualRequired,
+    kBreakerOpen,
+    kStuck
+  };
   Policy policy = Policy::kGraded;
-  std::vector<std::pair<Event, AlertLevel>> levels;          // what the rule changes
-  std::vector<std::pair<std::string, Millis>> stuck;         // state name -> limit
+  std::vector<std::pair<Event, AlertLevel>> levels;   // what the rule changes
+  std::vector<std::pair<std::string, Millis>> stuck;  // state name -> limit
   friend bool operator==(const AlertRule&, const AlertRule&) = default;
 };
 
 struct ForEachValue {
-  std::string id;     // "channel=app": names and values in the rule's order; identity of (task, value)
+  std::string id;  // "channel=app": names and values in the rule's order; identity of (task, value)
   Fields fields;
   std::optional<Schedule> schedule;  // where zone_by_value
   friend bool operator==(const ForEachValue&, const ForEachValue&) = default;
 };
 
-// A key of a later issue, kept as written so that it prints back; `check` says "not supported yet", `serve` refuses.
+// A key of a later issue, kept as written so that it prints back; `check` says "not supported yet", `serve`
+// refuses.
 struct UnsupportedKey {
-  std::string path;   // "preconditions[0].path"
-  std::string what;   // "s3:// paths"
+  std::string path;  // "preconditions[0].path"
+  std::string what;  // "s3:// paths"
   int line = 0;
   int column = 0;
-  std::string text;   // YAML as it prints back
+  std::string text;  // YAML as it prints back
   // Where it stood is not part of what it says.
   friend bool operator==(const UnsupportedKey& a, const UnsupportedKey& b) {
     return a.path == b.path && a.what == b.what && a.text == b.text;
@@ -122,7 +132,7 @@ struct RuleBody {
   TriggerRule trigger;
   RetryRule retry;
   OnLost on_lost = OnLost::kRerun;
-  Template business_key;       // the default where none is written: {task}:{scheduled_at}
+  Template business_key;  // the default where none is written: {task}:{scheduled_at}
   bool key_written = false;
   Supersede supersede = Supersede::kAllowed;
   Millis keep = Days(400);
@@ -130,15 +140,17 @@ struct RuleBody {
   std::vector<Template> on_success_flags;
   AlertRule alerts;
   std::vector<ForEachValue> for_each;  // empty: one value with an empty id
-  std::vector<std::pair<std::string, std::string>> whys;  // block path -> why: "window", "retry", "retry.catchup"
+  std::vector<std::pair<std::string, std::string>>
+      whys;  // block path -> why: "window", "retry", "retry.catchup"
   std::vector<UnsupportedKey> unsupported;
-  std::string hash;            // SHA-256 of what the body means (its effective print); equal bodies, equal hashes
+  std::string hash;  // SHA-256 of what the body means (its effective print); equal bodies, equal hashes
 
   // Has preconditions.
   bool Waits() const { return !trigger.preconditions.empty(); }
   // Has a ladder or a catch-up.
   bool Retries() const { return retry.immediate_max > 0 || !retry.backoff.empty() || retry.catchup; }
-  // True where the rule waits, retries, catches up, fans out or has another business date (section 2 of the concepts).
+  // True where the rule waits, retries, catches up, fans out or has another business date (section 2 of the
+  // concepts).
   bool Elaborate() const;
   friend bool operator==(const RuleBody&, const RuleBody&) = default;
 };
@@ -146,8 +158,8 @@ struct RuleBody {
 struct Task {
   std::string id;
   std::shared_ptr<const RuleBody> body;
-  uint32_t file = 0;   // index into RuleSet::files
-  int line = 0;        // where the rule begins
+  uint32_t file = 0;  // index into RuleSet::files
+  int line = 0;       // where the rule begins
 
   const RuleBody& rule() const { return *body; }
 };

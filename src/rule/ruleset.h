@@ -16,14 +16,14 @@ namespace duecourse {
 struct Finding {
   enum class Severity { kError, kWarning, kHint };
   Severity severity = Severity::kError;
-  std::string id;         // "cron_invalid", "key_constant", "no_owner"…
+  std::string id;  // "cron_invalid", "key_constant", "no_owner"…
   std::string file;
   int line = 0;
   int column = 0;
-  std::string task;       // empty where none
-  std::string path;       // "trigger.cron"
-  std::string message;    // what is wrong
-  std::string fix;        // what would be right
+  std::string task;     // empty where none
+  std::string path;     // "trigger.cron"
+  std::string message;  // what is wrong
+  std::string fix;      // what would be right
 };
 // "rules/a.yaml:3:9: error: …; fix [id]"
 std::string FormatFinding(const Finding& finding);
@@ -31,27 +31,28 @@ std::string FormatFinding(const Finding& finding);
 struct RuleFile {
   std::string path;
   std::string folder;
-  std::string hash;       // SHA-256 of the text
+  std::string hash;  // SHA-256 of the text
 };
 
 struct RuleSet {
   ServerConfig config;
   std::vector<RuleFile> files;
-  std::vector<Task> tasks;        // sorted by id
-  std::string hash;               // of what the rules and settings mean, not of white space; same content, same version
+  std::vector<Task> tasks;  // sorted by id
+  std::string hash;  // of what the rules and settings mean, not of white space; same content, same version
 
   const Task* Find(const std::string& id) const;
 };
 
 struct LoadRequest {
-  std::string config_path;        // may be missing only where it was not named: defaults apply
+  std::string config_path;  // may be missing only where it was not named: defaults apply
   bool config_named = false;
-  std::string rules_path;         // folder or file; empty: what the settings say
+  std::string rules_path;  // folder or file; empty: what the settings say
 };
 struct Loaded {
-  std::shared_ptr<const RuleSet> set;    // null where there are errors
-  std::shared_ptr<const RuleSet> readable;  // the rules that could be read, errors or not; for `check` only, never to run
-  std::vector<Finding> findings;         // errors of reading; lint adds its own (rule/lint.h)
+  std::shared_ptr<const RuleSet> set;  // null where there are errors
+  std::shared_ptr<const RuleSet>
+      readable;  // the rules that could be read, errors or not; for `check` only, never to run
+  std::vector<Finding> findings;  // errors of reading; lint adds its own (rule/lint.h)
   size_t tasks_seen = 0;
 };
 Loaded LoadRules(const LoadRequest& request);
@@ -66,8 +67,8 @@ Loaded LoadRulesFromText(const std::vector<NamedText>& rules, const NamedText& c
 struct RuleChange {
   enum class Kind { kAdded, kRemoved, kChanged };
   Kind kind = Kind::kChanged;
-  std::string task;               // "duecourse.yaml" for a setting
-  std::string field;              // "trigger.cron"; empty for added and removed
+  std::string task;   // "duecourse.yaml" for a setting
+  std::string field;  // "trigger.cron"; empty for added and removed
   std::string before;
   std::string after;
 };

@@ -1,0 +1,208 @@
+#include "rule/keys.h"
+
+#include <map>
+
+namespace duecourse {
+namespace {
+
+using Names = std::vector<std::string>;
+using Table = std::map<std::string, Names, std::less<>>;
+
+Names Together(std::initializer_list<Names> parts) {
+  Names all;
+  for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+Table MakeRuleKeys() {
+  const Names window = {"start", "end", "length", "days", "calendar", "why"};
+  const Names trigger = {"cron",
+                         "dialect",
+                         "every",
+                         "anchor",
+                         "at",
+                         "event",
+                         "external",
+                         "timezone",
+                         "dst",
+                         "business_date",
+                         "window",
+                         "window_start",
+                         "window_end",
+                         "execution_window",
+                         "days",
+                         "until",
+                         "on_window_end",
+                         "missed",
+                         "calendar",
+                         "allow_weekend",
+                         "on_excluded",
+                         "depends_on",
+                         "preconditions",
+                         "check_interval",
+                         "min_interval",
+                         "max_concurrency",
+                         "in_order",
+                         "pools",
+                         "spread",
+                         "run_on",
+                         "lease",
+                         "lock_ttl"};
+  const Names execution = {"command",
+                           "shell",
+                           "http",
+                           "noop",
+                           "env",
+                           "cwd",
+                           "umask",
+                           "user",
+                           "timeout",
+                           "expected",
+                           "kill_grace",
+                           "on_timeout",
+                           "background_children",
+                           "output",
+                           "errors",
+                           "kill_at_window_end",
+                           "on_store_loss",
+                           "budget"};
+  const Names retry = {"immediate", "backoff", "then",         "catchup", "max_total_attempts",
+                       "breaker",   "why",     "max_attempts", "base",    "jitter"};
+  const Names catchup = {"enabled",   "check_interval", "max_times",
+                         "max_delay", "max_delay_min",  "only_if_data_ready",
+                         "avoid",     "missed",         "why"};
+  const Names idempotency = {"business_key", "supersede", "keep"};
+  const Names condition = {"type", "why", "timeout", "max_age", "on_invalid"};
+  const Names flag = {"name", "value", "dated"};
+  const Names file = {"path",     "must_exist", "min_rows",       "min_bytes", "first_line",
+                      "checksum", "signature",  "modified_after", "stable_for"};
+  const Names http = {"method", "url", "headers", "body", "expect"};
+  const Names task = {"task", "business_date", "key", "state"};
+  const Names sql = {"connection", "query", "expect"};
+
+  Table table;
+  table[""] = Together(
+      {{"task_id", "why",      "owner",       "labels",     "enabled",   "vars",       "use",
+        "trigger", "schedule", "guardrails",  "retry",      "catchup",   "breaker",    "max_total_attempts",
+        "on_lost", "lookup",   "idempotency", "dedupe_key", "execution", "on_success", "alerts",
+        "for_each"},
+       trigger,
+       execution,
+       idempotency});
+  table["trigger"] = trigger;
+  table["trigger.dst"] = {"gap", "overlap"};
+  table["trigger.business_date"] = {"offset"};
+  table["trigger.window"] = window;
+  table["trigger.execution_window"] = window;
+  table["trigger.lease"] = {"ttl", "heartbeat"};
+  table["trigger.event"] = {"name", "delay", "cancel_on", "correlate", "where", "scan", "every"};
+  table["trigger.external"] = {"why", "by"};
+  table["trigger.preconditions[]"] =
+      Together({condition,
+                flag,
+                file,
+                http,
+                task,
+                sql,
+                {"flag", "file", "data_file_ready", "http", "sql", "command"}});
+  table["trigger.depends_on[]"] = Together({condition, flag, task, {"flag"}});
+  table["trigger.preconditions[].flag"] = Together({condition, flag});
+  table["trigger.preconditions[].file"] = Together({condition, file});
+  table["trigger.preconditions[].data_file_ready"] = Together({condition, file});
+  table["trigger.preconditions[].http"] = Together({condition, http});
+  table["trigger.preconditions[].task"] = Together({condition, task});
+  table["trigger.preconditions[].sql"] = Together({condition, sql});
+  table["trigger.preconditions[].expect"] = {"status", "json", "rows", "value"};
+  table["trigger.preconditions[].http.expect"] = {"status", "json"};
+  table["trigger.depends_on[].flag"] = Together({condition, flag});
+  table["trigger.depends_on[].task"] = Together({condition, task});
+  table["trigger.pools[]"] = {"name", "weight"};
+  table["retry"] = retry;
+  table["retry.immediate"] = {"max_attempts", "interval", "why"};
+  table["retry.backoff"] = {"max_attempts", "intervals", "initial", "factor", "max", "jitter", "why"};
+  table["retry.catchup"] = catchup;
+  table["retry.breaker"] = {"failures", "cooldown", "then"};
+  table["idempotency"] = idempotency;
+  table["execution"] = execution;
+  table["execution.http"] = {"method", "url", "headers", "body", "expect", "async", "poll"};
+  table["execution.http.expect"] = {"status", "json"};
+  table["execution.noop"] = {"after", "exit"};
+  table["execution.output"] = {"max", "keep"};
+  table["execution.errors[]"] = {"exit", "status", "signal", "output", "as"};
+  table["execution.budget"] = {"unit", "per_day", "per_month"};
+  table["on_success"] = {"set"};
+  table["alerts"] = {"policy", "levels", "stuck"};
+  table["alerts.levels"] = {"failure", "second_failure",  "third_failure", "skipped",
+                            "missed",  "manual_required", "breaker_open",  "stuck"};
+  table["alerts.stuck"] = {"scheduled", "running", "retrying", "catchup_waiting", "manual_required"};
+  return table;
+}
+
+Table MakeConfigKeys() {
+  Table table;
+  table[""] = {
+      "rules",     "data",          "node_id",     "owners",     "channels",    "calendars",
+      "pools",     "flags",         "maintenance", "file_roots", "http_allow",  "drain_timeout",
+      "retention", "command_slots", "http_slots",  "templates",  "connections", "allow_unsafe_durability"};
+  table["owners{}"] = {"P1", "P2", "P3"};
+  table["channels{}"] = {"command", "webhook", "timeout", "slack", "dingtalk", "wecom", "feishu", "email"};
+  table["channels{}.webhook"] = {"url", "headers"};
+  table["calendars{}"] = {"weekend", "holidays", "workdays", "covers", "ics"};
+  table["pools{}"] = {"max_concurrency", "rate", "min_interval", "weight"};
+  table["flags{}"] = {"set_by"};
+  table["maintenance[]"] = {"name", "why", "from", "until", "cron", "timezone", "length", "tasks"};
+  return table;
+}
+
+const Names* Lookup(const Table& table, std::string_view path) {
+  auto at = table.find(path);
+  return at == table.end() ? nullptr : &at->second;
+}
+
+}  // namespace
+
+const std::vector<std::string>* RuleKeysAt(std::string_view path) {
+  static const Table table = MakeRuleKeys();
+  return Lookup(table, path);
+}
+
+const std::vector<std::string>* ConfigKeysAt(std::string_view path) {
+  static const Table table = MakeConfigKeys();
+  return Lookup(table, path);
+}
+
+std::string FamiliarKey(std::string_view key) {
+  static const std::map<std::string, std::string, std::less<>> table = {
+      {"id", "task_id"},
+      {"task", "task_id"},
+      {"name", "task_id"},
+      {"tz", "timezone"},
+      {"zone", "timezone"},
+      {"time_zone", "timezone"},
+      {"interval", "every"},
+      {"key", "idempotency.business_key"},
+      {"idempotency_key", "idempotency.business_key"},
+      {"run", "execution"},
+      {"cmd", "command"},
+      {"script", "shell"},
+      {"workdir", "cwd"},
+      {"working_dir", "cwd"},
+      {"environment", "env"},
+      {"description", "why"},
+      {"comment", "why"},
+      {"require", "preconditions"},
+      {"requires", "preconditions"},
+      {"depends", "depends_on"},
+      {"retries", "retry.backoff.max_attempts"},
+      {"deadline", "window_end"},
+      {"misfire", "missed"},
+      {"concurrency", "max_concurrency"},
+      {"pool", "pools"},
+      {"tags", "labels"},
+      {"disabled", "enabled: false"},
+  };
+  auto at = table.find(key);
+  return at == table.end() ? "" : at->second;
+}
+
+}  // namespace duecourse
