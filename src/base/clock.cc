@@ -1,5 +1,10 @@
 #include "base/clock.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <ctime>
 
 #include "base/check.h"
@@ -44,6 +49,33 @@ Millis SystemClock::Monotonic() const {
 
 Millis SystemClock::Boot() const {
   return Millis{ScaledMillis(base_boot_us_, ReadMicros(CLOCK_BOOTTIME), rate_)};
+}
+
+int64_t Clock::RealMillisUntil(Instant wall) const {
+  return std::clamp<int64_t>((wall - Wall()).count, 0, 3'600'000);
+}
+
+int64_t SystemClock::RealMillisUntil(Instant wall) const {
+  double real = static_cast<double>((wall - Wall()).count) / rate_;
+  return static_cast<int64_t>(std::clamp(std::ceil(real), 0.0, 3'600'000.0));
+}
+
+std::string HostName() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+std::string HostZoneName() {
+  const char* variable = std::getenv("TZ");
+  if (variable != nullptr && *variable != '\0') return StrCat("TZ=", ShowBytes(variable, false));
+  char target[1024] = {};
+  if (::readlink("/etc/localtime", target, sizeof(target) - 1) > 0) {
+    std::string path = target;
+    size_t at = path.find("zoneinfo/");
+    return at == std::string::npos ? path : path.substr(at + 9);
+  }
+  return "UTC or unnamed";
 }
 
 std::string BootId() {

@@ -15,6 +15,8 @@ class Clock {
   virtual Instant Wall() const = 0;
   virtual Millis Monotonic() const = 0;
   virtual Millis Boot() const = 0;
+  // Real milliseconds, rounded up, until Wall() shows the instant; at most an hour, and 0 where it is past.
+  virtual int64_t RealMillisUntil(Instant wall) const;
 };
 
 // The machine's clocks. An offset (added to the wall clock) and a rate (how many seconds pass in one real second) serve
@@ -25,6 +27,7 @@ class SystemClock : public Clock {
   Instant Wall() const override;
   Millis Monotonic() const override;
   Millis Boot() const override;
+  int64_t RealMillisUntil(Instant wall) const override;
   double rate() const { return rate_; }
 
  private:
@@ -37,6 +40,10 @@ class SystemClock : public Clock {
 
 // The kernel's id of this boot; the same text until the machine restarts.
 std::string BootId();
+// The host's name, a label only; "localhost" where it has none.
+std::string HostName();
+// The host's time zone as it calls it; shown beside the rules' zones, never used.
+std::string HostZoneName();
 // Microseconds of CLOCK_MONOTONIC, for measuring only.
 int64_t MonotonicMicros();
 

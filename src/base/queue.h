@@ -59,6 +59,10 @@ class Queue {
     not_empty_.NotifyAll();
     not_full_.NotifyAll();
   }
+  bool closed() {
+    MutexLock lock(mutex_);
+    return closed_;
+  }
   size_t size() {
     MutexLock lock(mutex_);
     return items_.size();

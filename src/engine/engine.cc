@@ -34,6 +34,8 @@ void Engine::Step(Instant now, std::vector<Event> events, std::vector<Effect>& e
 
 Instant Engine::NextTimer() const { return state_->NextTimer(); }
 
+std::shared_ptr<const RuleSet> Engine::rules() const { return state_->rules; }
+
 Engine::Figures Engine::figures() const {
   Figures out;
   out.tasks = state_->rules->tasks.size();

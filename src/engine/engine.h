@@ -67,6 +67,7 @@ class Engine {
     Instant next_due = kNever;
   };
   Figures figures() const;
+  std::shared_ptr<const RuleSet> rules() const;  // the active set
 
  private:
   std::unique_ptr<EngineState> state_;

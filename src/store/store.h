@@ -133,6 +133,8 @@ class Store {
 // In the file's folder: store.db, its owner lock and the store-id file. The clock serves store time and must
 // outlive it.
 std::unique_ptr<Store> NewSqliteStore(const std::string& folder, const Clock& clock);
+// A reader of the store in that folder, for any thread; needs no Store object and never blocks on the writer.
+Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder);
 // Content lives in `disk`, so that it survives the Store object as a file would; one open owner at a time.
 class MemoryDisk;
 std::shared_ptr<MemoryDisk> NewMemoryDisk();

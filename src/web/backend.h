@@ -1,0 +1,47 @@
+// What the API needs of the daemon behind it. Every method may be called from
+// any thread and returns at once; answers come through the callbacks, on some
+// other thread, exactly once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace duecourse {
+
+struct ReloadOrder {
+  std::string by;
+  bool confirm = false;
+  bool dry_run = false;
+};
+
+struct Health {
+  bool healthy = false;
+  std::string problem;            // why not, for people
+  int64_t step_age_ms = 0;        // since the engine's last step, or since it was last idle by intent
+  int64_t store_refusing_ms = 0;  // since the store took nothing; 0: it takes
+  bool draining = false;
+};
+// Bounds of `healthy`: the last step at most this old, the store refusing at most that long.
+inline constexpr int64_t kStepAgeMax = 10'000;
+inline constexpr int64_t kStoreRefusingMax = 30'000;
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual void Ask(Request request, std::function<void(Answer)> reply) = 0;
+  virtual void Reload(ReloadOrder order, std::function<void(Answer)> reply) = 0;
+  // Sends a test alert to the owner's channels for that level; the answer says which channel took it.
+  virtual void TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) = 0;
+  virtual Result<std::unique_ptr<StoreReader>> NewReader() = 0;
+  virtual Health health() = 0;
+  virtual Engine::Figures figures() = 0;
+  virtual std::shared_ptr<const RuleSet> rules() = 0;
+  virtual const std::string& data_folder() const = 0;
+  virtual const std::string& node() const = 0;
+  virtual Instant now() const = 0;
+};
+
+}  // namespace duecourse

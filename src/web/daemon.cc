@@ -1,0 +1,294 @@
+#include "web/daemon.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "rule/lint.h"
+
+namespace duecourse {
+namespace {
+
+constexpr size_t kInputsMax = 1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
+constexpr int64_t kFiguresMs = 250;      // counting walks the open runs; readers can wait
+constexpr int64_t kIdleWaitMs = 1'000;   // an idle engine steps once a second: health, and a wall clock that was set
+
+}  // namespace
+
+Daemon::Daemon(DaemonOptions options, std::shared_ptr<const RuleSet> rules, const Clock& clock, Log& log)
+    : options_(std::move(options)), clock_(clock), log_(log), rules_(std::move(rules)), inputs_(kInputsMax) {
+  node_ = rules_->config.node_id.empty() ? HostName() : rules_->config.node_id;
+  incarnation_ = SecureToken(8);
+  boot_id_ = BootId();
+}
+
+Daemon::~Daemon() {
+  inputs_.Close();
+  if (thread_.joinable()) thread_.join();
+  {
+    MutexLock lock(reload_mutex_);
+    if (reload_thread_.joinable()) reload_thread_.join();
+  }
+  // Those who post to the store and the engine end first.
+  prober_.reset();
+  sender_.reset();
+  executor_.reset();
+  store_.reset();
+}
+
+Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened) {
+  std::unique_ptr<Store> store = NewSqliteStore(options_.data_folder, clock_);
+  OpenRequest request;
+  request.node = node_;
+  request.incarnation = incarnation_;
+  request.boot_id = boot_id_;
+  request.init = options_.init;
+  request.allow_unsafe_durability = rules()->config.allow_unsafe_durability;
+  Result<OpenReply> reply = store->Open(request);
+  if (!reply.ok()) return reply.error();
+  *opened = *reply;
+  return store;
+}
+
+Status Daemon::Start() {
+  std::shared_ptr<const RuleSet> set = rules();
+  OpenReply opened;
+  Result<std::unique_ptr<Store>> store = OpenStore(&opened);
+  if (!store.ok()) return store.error();
+  options_.init = false;  // a store that vanishes later is never started empty
+  Result<Snapshot> snapshot = (*store)->Load();
+  if (!snapshot.ok()) return snapshot.error();
+  StartNotes(opened);
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (opened.rules_hash != set->hash) texts = TextsOf(*set);
+  StoreThreadSink sink;
+  sink.event = [this](Event event) { Post(std::move(event)); };
+  sink.resync = [this](Snapshot fresh, uint64_t epoch) { inputs_.Push(Input(Resync{std::move(fresh), epoch})); };
+  auto reopen = [this]() {
+    OpenReply again;
+    return OpenStore(&again);
+  };
+  store_ = std::make_unique<StoreThread>(std::move(store).value(), reopen, clock_, log_, std::move(sink));
+  StartWorkers();
+  EngineOptions engine;
+  engine.node = node_;
+  engine.incarnation = incarnation_;
+  engine.boot_id = boot_id_;
+  engine.host_zone = HostZoneName();
+  engine_ = std::make_unique<Engine>(engine, set, RandomSeed());
+  last_step_ms_.store(MonotonicMicros() / 1000);
+  thread_ = std::thread([this, opened, texts = std::move(texts), snapshot = std::move(snapshot).value()]() mutable {
+    EngineLoop(std::move(opened), std::move(snapshot), std::move(texts));
+  });
+  return Status();
+}
+
+void Daemon::StartWorkers() {
+  std::shared_ptr<const RuleSet> set = rules();
+  ExecSink exec;
+  exec.started = [this](AttemptRef ref, std::string process) { Post(AttemptStarted{std::move(ref), std::move(process)}); };
+  exec.ended = [this](AttemptRef ref, Ending ending) { Post(AttemptEnded{std::move(ref), std::move(ending)}); };
+  exec.inspected = [this](Inspection seen) { Post(AttemptInspected{std::move(seen)}); };
+  ExecOptions options;
+  options.data_folder = options_.data_folder;
+  options.store_id = store_id_;
+  options.http_allow = set->config.http_allow;
+  options.command_slots = set->config.command_slots;
+  options.http_slots = set->config.http_slots;
+  executor_ = NewExecutor(std::move(options), clock_, log_, std::move(exec));
+  ProbeOptions probe;
+  probe.file_roots = set->config.file_roots;
+  probe.http_allow = set->config.http_allow;
+  prober_ = NewProber(std::move(probe), clock_, [this](ProbeAnswer answer) { Post(ProbeReplied{std::move(answer)}); });
+  sender_ = NewAlertSender(clock_, set->config.folder, [this](SendResult result) {
+    uint64_t request = 0;
+    {
+      MutexLock lock(mutex_);
+      auto it = tests_.find(result.id);
+      if (it != tests_.end()) {
+        request = it->second;
+        tests_.erase(it);
+      }
+    }
+    if (request == 0) {
+      Post(AlertAnswered{std::move(result)});
+      return;
+    }
+    Answer answer{request, result.taken ? Answer::Kind::kFine : Answer::Kind::kProblem, "", Json::MakeObject()};
+    answer.message = result.taken ? StrCat("taken by channel ", result.channel) : StrCat("no channel took it: ", result.error);
+    Answered(answer);
+  });
+}
+
+void Daemon::StartNotes(const OpenReply& opened) {
+  store_id_ = opened.store_id;
+  std::shared_ptr<const RuleSet> set = rules();
+  Instant at = clock_.Wall();
+  start_notes_.push_back(StrCat("UTC                      ", FormatUtc(at)));
+  start_notes_.push_back(StrCat("host zone (never used)   ", HostZoneName()));
+  std::vector<std::string> seen;
+  for (const Task& task : set->tasks) {
+    for (size_t v = 0; v < ValueCount(task.rule()) && seen.size() < 20; ++v) {
+      const Zone& zone = ScheduleOf(task.rule(), v).zone;
+      if (std::find(seen.begin(), seen.end(), zone.name()) != seen.end()) continue;
+      seen.push_back(zone.name());
+      std::string name = zone.name();
+      name.resize(std::max<size_t>(name.size(), 24), ' ');
+      start_notes_.push_back(StrCat(name, " ", FormatLocal(at, zone)));
+    }
+  }
+  if (opened.created) start_notes_.push_back("new store: windows already open today are not run; what is due from now on is");
+  if (!opened.predecessor.empty()) start_notes_.push_back("the daemon before this one did not stop in order; its attempts are looked at first");
+}
+
+void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pair<std::string, std::string>> texts) {
+  std::vector<Effect> effects;
+  engine_->Begin(opened, snapshot, std::move(texts), clock_.Wall(), effects);
+  Apply(std::move(effects));
+  snapshot = Snapshot();
+  malloc_trim(0);  // reading rules and rows took memory that is not needed again
+  while (!drained_.load()) {
+    int64_t wait = kIdleWaitMs;
+    Instant next = std::min(engine_->NextTimer(), stop_at_);
+    if (next < kNever) wait = std::clamp<int64_t>(clock_.RealMillisUntil(next), 0, kIdleWaitMs);
+    std::vector<Input> inputs = inputs_.TakeAll(wait);
+    if (inputs.empty() && inputs_.closed()) return;
+    stepping_.store(true);
+    StepOnce(std::move(inputs));
+    stepping_.store(false);
+    last_step_ms_.store(MonotonicMicros() / 1000);
+  }
+}
+
+void Daemon::StepOnce(std::vector<Input> inputs) {
+  std::vector<Event> events;
+  std::vector<Effect> effects;
+  for (Input& input : inputs) {
+    if (auto* resync = std::get_if<Resync>(&input)) {
+      epoch_ = resync->epoch;
+      engine_->Resync(resync->snapshot, clock_.Wall(), effects);
+      continue;
+    }
+    Event& event = std::get<Event>(input);
+    if (std::get_if<DrainAsked>(&event) != nullptr) stop_at_ = clock_.Wall() + rules()->config.drain_timeout;
+    if (auto* offered = std::get_if<RulesOffered>(&event); offered != nullptr && !offered->dry_run) offered_ = offered->rules;
+    events.push_back(std::move(event));
+  }
+  if (stop_at_ <= clock_.Wall()) {
+    stop_at_ = kNever;
+    events.push_back(StopNow{});
+  }
+  engine_->Step(clock_.Wall(), std::move(events), effects);
+  Apply(std::move(effects));
+  int64_t now_ms = MonotonicMicros() / 1000;
+  if (now_ms - figures_at_ms_ < kFiguresMs && offered_ == nullptr) return;
+  figures_at_ms_ = now_ms;
+  MutexLock lock(mutex_);
+  figures_ = engine_->figures();
+  if (offered_ != nullptr && engine_->rules() == offered_) {
+    rules_ = offered_;
+    offered_.reset();
+  }
+}
+
+void Daemon::Apply(std::vector<Effect> effects) {
+  for (Effect& effect : effects) ApplyOne(std::move(effect));
+}
+
+void Daemon::ApplyOne(Effect effect) {
+  if (auto* batch = std::get_if<StoreBatch>(&effect)) {
+    store_->Post(std::move(*batch), epoch_);
+  } else if (auto* start = std::get_if<AttemptStart>(&effect)) {
+    executor_->Start(std::move(start->request));
+  } else if (auto* kill = std::get_if<AttemptKill>(&effect)) {
+    executor_->Kill(kill->ref, kill->why);
+  } else if (auto* inspect = std::get_if<AttemptInspect>(&effect)) {
+    executor_->Inspect(inspect->ref, inspect->same_boot);
+  } else if (auto* forget = std::get_if<AttemptForget>(&effect)) {
+    executor_->Forget(forget->ref);
+  } else if (auto* probe = std::get_if<ProbeStart>(&effect)) {
+    prober_->Start(std::move(probe->request));
+  } else if (auto* send = std::get_if<AlertSend>(&effect)) {
+    sender_->Send(std::move(send->message), std::move(send->channels));
+  } else if (auto* answer = std::get_if<Answer>(&effect)) {
+    Answered(*answer);
+  } else if (auto* line = std::get_if<LogLine>(&effect)) {
+    log_.Write(line->level, line->event, std::move(line->fields));
+  } else if (std::get_if<Drained>(&effect) != nullptr) {
+    drained_.store(true);
+  }
+}
+
+void Daemon::Answered(const Answer& answer) {
+  std::function<void(Answer)> reply;
+  {
+    MutexLock lock(mutex_);
+    auto it = waiting_.find(answer.request_id);
+    if (it == waiting_.end()) return;
+    reply = std::move(it->second);
+    waiting_.erase(it);
+  }
+  reply(answer);
+}
+
+uint64_t Daemon::Remember(std::function<void(Answer)> reply) {
+  MutexLock lock(mutex_);
+  uint64_t id = next_request_++;
+  waiting_.emplace(id, std::move(reply));
+  return id;
+}
+
+void Daemon::Ask(Request request, std::function<void(Answer)> reply) {
+  request.id = Remember(std::move(reply));
+  Post(Requested{std::move(request)});
+}
+
+void Daemon::Drain() {
+  if (!draining_.exchange(true)) Post(DrainAsked{});
+}
+
+void Daemon::Wait() {
+  if (thread_.joinable()) thread_.join();
+  if (store_ != nullptr) store_->Stop();
+  // Whoever still waits for an answer hears that none will come.
+  std::map<uint64_t, std::function<void(Answer)>> left;
+  {
+    MutexLock lock(mutex_);
+    left.swap(waiting_);
+  }
+  for (auto& [id, reply] : left) reply(Answer{id, Answer::Kind::kProblem, "the daemon stopped", Json::MakeObject()});
+}
+
+Result<std::unique_ptr<StoreReader>> Daemon::NewReader() { return NewSqliteReader(options_.data_folder); }
+
+Health Daemon::health() {
+  Health health;
+  health.draining = draining_.load();
+  health.step_age_ms = MonotonicMicros() / 1000 - last_step_ms_.load();
+  int64_t since = store_ == nullptr ? 0 : store_->refusing_since();
+  if (since != 0) health.store_refusing_ms = clock_.Monotonic().count - since;
+  health.healthy = true;
+  if (health.step_age_ms > kStepAgeMax) {
+    health.healthy = false;
+    health.problem = StrCat("the engine has not stepped for ", health.step_age_ms / 1000, " s");
+  } else if (health.store_refusing_ms > kStoreRefusingMax) {
+    health.healthy = false;
+    health.problem = StrCat("the store has refused every commit for ", health.store_refusing_ms / 1000, " s");
+  }
+  return health;
+}
+
+Engine::Figures Daemon::figures() {
+  MutexLock lock(mutex_);
+  return figures_;
+}
+
+std::shared_ptr<const RuleSet> Daemon::rules() {
+  MutexLock lock(mutex_);
+  return rules_;
+}
+
+}  // namespace duecourse

@@ -1,0 +1,110 @@
+// The daemon: threads and sinks around the engine. One thread steps the engine
+// and nothing else; the store, executors, probes and channels have their own and
+// post what happened to one queue. Construct, Start, then Drain and Wait.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "base/queue.h"
+#include "web/backend.h"
+#include "web/store_thread.h"
+
+namespace duecourse {
+
+struct DaemonOptions {
+  LoadRequest rules;               // read again at each reload
+  std::string data_folder;         // absolute
+  bool init = false;               // serve --init
+};
+
+class Daemon : public Backend {
+ public:
+  // Clock and log must outlive it. `rules` has passed the checks.
+  Daemon(DaemonOptions options, std::shared_ptr<const RuleSet> rules, const Clock& clock, Log& log);
+  ~Daemon() override;
+
+  // Opens the store and starts every thread. The error is for the person on call; nothing runs then.
+  Status Start();
+  // SIGTERM: no new plans or claims; running attempts finish within drain_timeout, then they are ended.
+  void Drain();
+  // Until the drain is over and everything is stored.
+  void Wait();
+  // Text for the start: the rules' zones, the host's zone and UTC side by side, and what --init means.
+  const std::vector<std::string>& start_notes() const { return start_notes_; }
+
+  void Ask(Request request, std::function<void(Answer)> reply) override;
+  void Reload(ReloadOrder order, std::function<void(Answer)> reply) override;
+  void TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) override;
+  Result<std::unique_ptr<StoreReader>> NewReader() override;
+  Health health() override;
+  Engine::Figures figures() override;
+  std::shared_ptr<const RuleSet> rules() override;
+  const std::string& data_folder() const override { return options_.data_folder; }
+  const std::string& node() const override { return node_; }
+  Instant now() const override { return clock_.Wall(); }
+
+ private:
+  struct Resync {
+    Snapshot snapshot;
+    uint64_t epoch = 0;
+  };
+  using Input = std::variant<Event, Resync>;
+
+  Result<std::unique_ptr<Store>> OpenStore(OpenReply* opened);
+  void StartWorkers();
+  void StartNotes(const OpenReply& opened);
+  void EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pair<std::string, std::string>> texts);
+  void StepOnce(std::vector<Input> inputs);
+  void Apply(std::vector<Effect> effects);
+  void ApplyOne(Effect effect);
+  void Answered(const Answer& answer);
+  void TellRefused(const std::string& what, const std::vector<Finding>& errors);
+  void OfferRules(ReloadOrder order, uint64_t request_id);
+  uint64_t Remember(std::function<void(Answer)> reply);
+  void Post(Event event) { inputs_.Push(Input(std::move(event))); }
+
+  DaemonOptions options_;
+  const Clock& clock_;
+  Log& log_;
+  std::string node_;
+  std::string incarnation_;
+  std::string boot_id_;
+  std::vector<std::string> start_notes_;
+  Mutex mutex_;
+  std::shared_ptr<const RuleSet> rules_ GUARDED_BY(mutex_);
+  std::map<uint64_t, std::function<void(Answer)>> waiting_ GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> tests_ GUARDED_BY(mutex_);  // alert id of a test -> request
+  uint64_t next_request_ GUARDED_BY(mutex_) = 1;
+  Engine::Figures figures_ GUARDED_BY(mutex_);
+  Queue<Input> inputs_;
+  std::unique_ptr<Engine> engine_;             // engine's thread only, after Start
+  std::unique_ptr<StoreThread> store_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Prober> prober_;
+  std::unique_ptr<AlertSender> sender_;
+  uint64_t epoch_ = 0;                         // engine's thread only
+  std::string store_id_;
+  int64_t figures_at_ms_ = 0;                  // engine's thread only
+  std::shared_ptr<const RuleSet> offered_;     // engine's thread only: not yet known to be active
+  std::atomic<int64_t> last_step_ms_{0};       // monotonic, real
+  std::atomic<bool> stepping_{false};
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> drained_{false};
+  Instant stop_at_ = kNever;                   // engine's thread only
+  std::thread thread_;
+  Mutex reload_mutex_;
+  std::thread reload_thread_ GUARDED_BY(reload_mutex_);
+};
+
+// Checks that serve and reload make beyond reading: errors of lint and keys of later issues refuse the set.
+std::vector<Finding> CheckForServe(const Loaded& loaded, Instant now);
+// Every rule file and the settings, as text, to be kept with a version.
+std::vector<std::pair<std::string, std::string>> TextsOf(const RuleSet& rules);
+
+}  // namespace duecourse

@@ -1,0 +1,104 @@
+// Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it is.
+#include <thread>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "rule/lint.h"
+#include "web/daemon.h"
+
+namespace duecourse {
+
+std::vector<Finding> CheckForServe(const Loaded& loaded, Instant now) {
+  std::vector<Finding> out = loaded.findings;
+  if (loaded.set == nullptr) return out;
+  LintOptions options;
+  options.now = now;
+  options.thorough = false;
+  std::vector<Finding> more = Lint(*loaded.set, options);
+  out.insert(out.end(), more.begin(), more.end());
+  std::erase_if(out, [](const Finding& finding) { return finding.severity != Finding::Severity::kError; });
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> TextsOf(const RuleSet& rules) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const RuleFile& file : rules.files) {
+    Result<std::string> text = ReadFile(file.path, kYamlMaxBytes);
+    if (text.ok()) texts.emplace_back(file.path, std::move(text).value());
+  }
+  if (!rules.config.file.empty()) {
+    Result<std::string> text = ReadFile(rules.config.file, kYamlMaxBytes);
+    if (text.ok()) texts.emplace_back(rules.config.file, std::move(text).value());
+  }
+  return texts;
+}
+
+void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
+  uint64_t id = Remember(std::move(reply));
+  // One at a time: the worker is joined by the next reload, or at the end.
+  MutexLock lock(reload_mutex_);
+  if (reload_thread_.joinable()) reload_thread_.join();
+  reload_thread_ = std::thread([this, order, id] { OfferRules(order, id); });
+}
+
+void Daemon::OfferRules(ReloadOrder order, uint64_t request_id) {
+  Loaded loaded = LoadRules(options_.rules);
+  std::vector<Finding> errors = CheckForServe(loaded, clock_.Wall());
+  if (loaded.set == nullptr || !errors.empty()) {
+    Json list = Json::MakeArray();
+    for (const Finding& finding : errors) list.Add(FormatFinding(finding));
+    Answer answer{request_id, Answer::Kind::kProblem, "", Json::MakeObject()};
+    answer.message = StrCat("the new rules are refused, the active ones stay: ", errors.size(), errors.size() == 1 ? " error" : " errors");
+    log_.Problem("rules_refused", Json::MakeObject().Set("by", order.by).Set("errors", list));
+    answer.body.Set("errors", std::move(list));
+    if (!order.dry_run) TellRefused(answer.message, errors);
+    Answered(answer);
+    return;
+  }
+  RulesOffered offered;
+  offered.request_id = request_id;
+  offered.rules = loaded.set;
+  offered.by = order.by;
+  offered.confirm = order.confirm;
+  offered.dry_run = order.dry_run;
+  if (loaded.set->hash != rules()->hash && !order.dry_run) offered.texts = TextsOf(*loaded.set);
+  Post(std::move(offered));
+}
+
+// An invalid set leaves the last good one active, and somebody hears of it.
+void Daemon::TellRefused(const std::string& what, const std::vector<Finding>& errors) {
+  NoticeFacts facts;
+  facts.level = AlertLevel::kP2;
+  facts.event = "rules_refused";
+  facts.what = what;
+  for (size_t i = 0; i < errors.size() && i < 5; ++i) facts.todo.push_back(FormatFinding(errors[i]));
+  facts.at = clock_.Wall();
+  AlertDraft draft = DraftNotice(facts);
+  for (std::vector<ChannelConfig>& channels : ChannelsForAll(rules()->config, facts.level)) {
+    sender_->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body), std::move(channels));
+  }
+}
+
+void Daemon::TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) {
+  uint64_t id = Remember(std::move(reply));
+  std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, owner, level);
+  if (channels.empty()) {
+    Answered(Answer{id, Answer::Kind::kProblem, StrCat("owner ", owner, " has no channel for ", AlertLevelName(level)), Json::MakeObject()});
+    return;
+  }
+  NoticeFacts facts;
+  facts.level = level;
+  facts.event = "test";
+  facts.what = "this is a test: alerts of this level reach you here";
+  facts.at = clock_.Wall();
+  AlertDraft draft = DraftNotice(facts);
+  std::string alert = StrCat("a", SecureToken(10));
+  {
+    MutexLock lock(mutex_);
+    tests_[alert] = id;
+  }
+  sender_->Send(MessageOf(alert, level, draft.title, draft.body), std::move(channels));
+}
+
+}  // namespace duecourse
