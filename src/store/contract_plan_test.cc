@@ -1,0 +1,298 @@
+// Planning and versions of the rules, on every store.
+#include "store/contract.h"
+
+namespace duecourse {
+namespace {
+
+class PlanContract : public StoreContract {
+ protected:
+  void SetUp() override {
+    StoreContract::SetUp();
+    AddTask("t");
+  }
+  Note MakeRange(Instant first, Instant last, int64_t count) {
+    Note note;
+    note.task = "t";
+    note.reason = Reason::kSchedulerDown;
+    note.first_due = first;
+    note.last_due = last;
+    note.count = count;
+    note.detail = "down";
+    return note;
+  }
+  std::vector<Note> AllNotes() {
+    Result<std::vector<Note>> notes = reader().Notes("t", kLongAgo, kNever, 100);
+    EXPECT_TRUE(notes.ok());
+    return *notes;
+  }
+};
+
+TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
+  PlanCall call;
+  call.task = "t";
+  call.planned_through = clock_.wall;
+  Run run = MakeRun("r1", "t", clock_.wall);
+  AlertRow alert;
+  alert.id = "a1";
+  call.runs = {{run, std::nullopt, {MakeDecision("wait", Reason::kPreconditionNotReady)}, {alert}}};
+  call.notes = {MakeRange(clock_.wall - Hours(5), clock_.wall - Hours(1), 4)};
+  DecisionRow ended = MakeDecision("note", Reason::kSchedulerDown);
+  ended.task = "t";
+  call.note_decisions = {ended};
+  call.audit = MakeAudit("trigger");
+  PlanReply reply = One<PlanReply>(call);
+  ASSERT_EQ(reply.runs.size(), 1u);
+  EXPECT_EQ(reply.runs[0].kind, PlannedReply::Kind::kCreated);
+
+  Run expected = run;
+  expected.created_at = clock_.wall;
+  expected.state_since = clock_.wall;
+  EXPECT_TRUE(Stored("r1") == expected);
+  std::vector<DecisionRow> rows = DecisionsOf("r1");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].id, reply.runs[0].decision_id);
+  EXPECT_EQ(rows[0].task, "t");
+  EXPECT_EQ(rows[0].business_date, run.business_date);
+  Snapshot snapshot = LoadAll();
+  EXPECT_EQ(snapshot.cursors.at(0).planned_through, clock_.wall);
+  EXPECT_EQ(snapshot.pending_alerts.size(), 1u);
+  EXPECT_EQ(AllNotes().at(0).count, 4);
+  DecisionFilter filter;
+  filter.task = "t";
+  EXPECT_EQ(reader().Decisions(filter)->size(), 2u);
+}
+
+TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
+  Run run = MakeRun("r1", "t", clock_.wall);
+  run.value = "channel=app";
+  run.business_date = CivilDay{-3};
+  run.key = std::nullopt;
+  run.state = RunState::kManualRequired;
+  run.reason = Reason::kKeyError;
+  run.detail = "no {order_id}; DROP TABLE run; --'\"";
+  run.counted = 2;
+  run.uncounted = 3;
+  run.failures = 4;
+  run.ladder = {1, 2, 3};
+  run.next_at = clock_.wall + Seconds(9);
+  run.next_lost_rerun = true;
+  run.before_manual = RunState::kCatchupWaiting;
+  run.before_claim = RunState::kRetrying;
+  run.origin = TriggerKind::kEvent;
+  run.extra = true;
+  run.owed = true;
+  run.supersedes = "r0";
+  run.superseded_by = "r2";
+  run.rule_version = 77;
+  run.created_at = clock_.wall - Days(1);
+  run.state_since = clock_.wall - Hours(1);
+  PlanRuns({run});
+  EXPECT_TRUE(Stored("r1") == run);
+  EXPECT_TRUE(LoadAll().open_runs.at(0) == run);
+  Start("i2");
+  EXPECT_TRUE(Stored("r1") == run);
+}
+
+TEST_P(PlanContract, AKnownIdentityWritesNothing) {
+  Run run = MakeRun("r1", "t", clock_.wall);
+  PlanRuns({run});
+  Run again = run;
+  again.id = "r2";
+  again.key = "another";
+  PlanCall call;
+  call.task = "t";
+  call.runs = {{again, MakeClaim(again, "n2"), {MakeDecision("wait", Reason::kNotDue)}, {}}};
+  PlanReply reply = One<PlanReply>(call);
+  EXPECT_EQ(reply.runs.at(0).kind, PlannedReply::Kind::kIdentityKnown);
+  EXPECT_EQ(reply.runs.at(0).holder, "r1");
+  EXPECT_EQ(reply.runs.at(0).holder_state, RunState::kScheduled);
+  EXPECT_FALSE(reply.runs.at(0).claim.granted);
+  EXPECT_EQ(LoadAll().open_runs.size(), 1u);
+  EXPECT_TRUE(AllNotes().empty());
+}
+
+TEST_P(PlanContract, AKnownKeyIsANoteAlreadyDoneAndStartsNothing) {
+  Run done = MakeRun("r1", "t", clock_.wall);
+  done.state = RunState::kSuccess;
+  PlanRuns({done});
+  Run same_key = MakeRun("r2", "t", clock_.wall + Hours(1));
+  same_key.key = done.key;
+  PlanCall call;
+  call.task = "t";
+  call.runs = {{same_key, MakeClaim(same_key, "n2"), {}, {}}};
+  for (int i = 0; i < 2; ++i) {  // asked again after a lost reply it is still one note
+    PlanReply reply = One<PlanReply>(call);
+    EXPECT_EQ(reply.runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+    EXPECT_EQ(reply.runs.at(0).holder, "r1");
+    EXPECT_EQ(reply.runs.at(0).holder_state, RunState::kSuccess);
+  }
+  std::vector<Note> notes = AllNotes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].reason, Reason::kAlreadyDone);
+  EXPECT_EQ(notes[0].state, RunState::kSkipped);
+  EXPECT_EQ(notes[0].run_id, "r1");
+  EXPECT_EQ(notes[0].first_due, same_key.due);
+  // A second delivery at the same instant is another occurrence.
+  same_key.identity = "event/2";
+  call.runs = {{same_key, std::nullopt, {}, {}}};
+  One<PlanReply>(call);
+  EXPECT_EQ(AllNotes().size(), 2u);
+}
+
+TEST_P(PlanContract, KeysAreUniqueInTheWholeStoreAndRunsWithoutKeyAreMany) {
+  AddTask("u");
+  Run a = MakeRun("r1", "t", clock_.wall);
+  Run b = MakeRun("r2", "u", clock_.wall);
+  b.key = a.key;
+  PlanRuns({a});
+  EXPECT_EQ(PlanRuns({b}).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+  Run c = MakeRun("r3", "t", clock_.wall);
+  Run d = MakeRun("r4", "t", clock_.wall);
+  c.key.reset();
+  d.key.reset();
+  PlanReply reply = PlanRuns({c, d});
+  EXPECT_EQ(reply.runs.at(0).kind, PlannedReply::Kind::kCreated);
+  EXPECT_EQ(reply.runs.at(1).kind, PlannedReply::Kind::kCreated);
+}
+
+TEST_P(PlanContract, ARangeIsKeptOnceWithItsDecisionRows) {
+  PlanCall call;
+  call.task = "t";
+  call.notes = {MakeRange(clock_.wall - Hours(5), clock_.wall, 4)};
+  DecisionRow row = MakeDecision("note", Reason::kSchedulerDown);
+  row.task = "t";
+  call.note_decisions = {row};
+  One<PlanReply>(call);
+  One<PlanReply>(call);
+  EXPECT_EQ(AllNotes().size(), 1u);
+  DecisionFilter filter;
+  filter.task = "t";
+  EXPECT_EQ(reader().Decisions(filter)->size(), 1u);
+}
+
+TEST_P(PlanContract, PlansAndClaimsInOneStepUnderTheSameLimits) {
+  PlanCall call;
+  call.task = "t";
+  call.planned_through = clock_.wall;
+  for (int i = 0; i < 3; ++i) {
+    Run run = MakeRun(StrCat("r", i), "t", clock_.wall - Minutes(i));
+    ClaimCall claim = MakeClaim(run, StrCat("n", i));
+    claim.task_limit = 2;
+    if (i > 0) claim.min_interval = Seconds(30);
+    call.runs.push_back({run, claim, {}, {}});
+  }
+  PlanReply reply = One<PlanReply>(call);
+  EXPECT_TRUE(reply.runs.at(0).claim.granted);
+  EXPECT_EQ(reply.runs.at(0).claim.fence, 1);
+  // The start a moment ago, in the same call, counts for min_interval.
+  EXPECT_EQ(reply.runs.at(1).claim.refusal, Reason::kMinInterval);
+  EXPECT_EQ(reply.runs.at(2).claim.refusal, Reason::kMinInterval);
+  EXPECT_EQ(Stored("r0").state, RunState::kRunning);
+  EXPECT_EQ(Stored("r1").state, RunState::kScheduled);
+  TaskCursor cursor = LoadAll().cursors.at(0);
+  EXPECT_EQ(cursor.last_start, clock_.wall);
+  EXPECT_EQ(cursor.planned_through, clock_.wall);
+}
+
+TEST_P(PlanContract, TheCursorNeverGoesBackAndStaysWhereItIsNotMentioned) {
+  PlanCall call;
+  call.task = "t";
+  call.planned_through = clock_.wall;
+  One<PlanReply>(call);
+  call.planned_through = clock_.wall - Hours(1);
+  One<PlanReply>(call);
+  EXPECT_EQ(LoadAll().cursors.at(0).planned_through, clock_.wall);
+  PlanRuns({MakeRun("r1", "t", clock_.wall + Hours(1))});
+  EXPECT_EQ(LoadAll().cursors.at(0).planned_through, clock_.wall);
+}
+
+TEST_P(PlanContract, SupersedesBeforeItWritesTheNewRun) {
+  Run old_run = MakeRun("r1", "t", clock_.wall - Hours(1));
+  PlanRuns({old_run});
+  PlanCall call;
+  call.task = "t";
+  MoveCall move;
+  move.after = old_run;
+  move.after.state = RunState::kSkipped;
+  move.after.reason = Reason::kSuperseded;
+  move.after.superseded_by = "r2";
+  Run run = MakeRun("r2", "t", clock_.wall);
+  run.supersedes = "r1";
+  call.supersede = {move};
+  call.runs = {{run, MakeClaim(run, "n2"), {}, {}}};
+  PlanReply reply = One<PlanReply>(call);
+  EXPECT_TRUE(reply.supersede.at(0).moved);
+  EXPECT_TRUE(reply.runs.at(0).claim.granted);
+  EXPECT_EQ(Stored("r1").superseded_by, "r2");
+  // Asked twice: the second time nothing is moved and nothing is made.
+  PlanReply again = One<PlanReply>(call);
+  EXPECT_FALSE(again.supersede.at(0).moved);
+  EXPECT_EQ(again.runs.at(0).kind, PlannedReply::Kind::kIdentityKnown);
+}
+
+TEST_P(PlanContract, TheSameRulesAreNoNewVersion) {
+  EXPECT_EQ(LoadAll().cursors.size(), 1u);
+  for (int i = 0; i < 10; ++i) {
+    OpenReply opened = Start(StrCat("restart-", i));
+    EXPECT_EQ(opened.version, 1);
+    EXPECT_EQ(opened.rules_hash, "h1");
+    ActivateCall same;
+    same.version.hash = "h1";
+    EXPECT_EQ(One<ActivateReply>(same).version, 1);
+  }
+  ActivateCall other;
+  other.version.hash = "h2";
+  other.version.by = "bob";
+  other.version.tasks = 3;
+  other.version.changes = "[]";
+  other.texts = {{"rules/b.yaml", "task_id: b"}, {"rules/a.yaml", "task_id: a"}};
+  EXPECT_EQ(One<ActivateReply>(other).version, 2);
+  other.version.hash = "h1";  // back to the first text is a new version too
+  EXPECT_EQ(One<ActivateReply>(other).version, 3);
+  Result<std::vector<RuleVersion>> versions = reader().RuleVersions(10);
+  ASSERT_TRUE(versions.ok());
+  ASSERT_EQ(versions->size(), 3u);
+  EXPECT_EQ(versions->at(1).hash, "h2");
+  EXPECT_EQ(versions->at(1).by, "bob");
+  EXPECT_EQ(versions->at(1).at, clock_.wall);
+  auto texts = reader().RuleTexts(2);
+  ASSERT_TRUE(texts.ok());
+  EXPECT_EQ(*texts, (std::vector<std::pair<std::string, std::string>>{{"rules/a.yaml", "task_id: a"},
+                                                                      {"rules/b.yaml", "task_id: b"}}));
+}
+
+TEST_P(PlanContract, ActivateMovesCursorsAndOpenRunsOfRemovedTasks) {
+  Run open = MakeRun("r1", "t", clock_.wall);
+  PlanCall plan;
+  plan.task = "t";
+  plan.runs = {{open, MakeClaim(open, "n1"), {}, {}}};
+  One<PlanReply>(plan);
+  ASSERT_TRUE(One<FinishReply>(MakeFinish(Stored("r1"), RunState::kRetrying, Outcome::kFailed)).accepted);
+  ActivateCall call;
+  call.version.hash = "h2";
+  TaskCursor removed;
+  removed.task = "t";
+  removed.in_force_since = clock_.wall;
+  removed.planned_through = clock_.wall;
+  removed.active = false;
+  call.cursors = {removed};
+  MoveCall move;
+  move.after = Stored("r1");
+  move.expected_state = move.after.state;
+  move.expected_fence = move.after.fence;
+  move.after.state = RunState::kSkipped;
+  move.after.reason = Reason::kRuleRemoved;
+  call.moves = {move};
+  ActivateReply reply = One<ActivateReply>(call);
+  EXPECT_TRUE(reply.moves.at(0).moved);
+  EXPECT_EQ(Stored("r1").reason, Reason::kRuleRemoved);
+  TaskCursor cursor = LoadAll().cursors.at(0);
+  EXPECT_FALSE(cursor.active);
+  // What the store alone knows stays: a task that comes back keeps its min_interval.
+  EXPECT_EQ(cursor.last_start, clock_.wall);
+}
+
+HOLD_EVERY_STORE_TO(PlanContract);
+
+}  // namespace
+}  // namespace duecourse
