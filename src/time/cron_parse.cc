@@ -136,7 +136,7 @@ void CronParser::SetTraits(Cron& cron, const std::array<CronField, 7>& fields) {
   auto wild = [&](CronFieldKind kind) { return field(kind).begins_with_star || field(kind).full; };
   const CronField& day = field(CronFieldKind::kDay);
   const CronField& weekday = field(CronFieldKind::kWeekday);
-  bool wild_second = cron.has_seconds_ && wild(CronFieldKind::kSecond);
+  bool wild_second = wild(CronFieldKind::kSecond);  // without a field there is one value, 0
   bool wild_minute = wild(CronFieldKind::kMinute);
   bool wild_hour = wild(CronFieldKind::kHour);
   cron.wildcard_ = wild_second || wild_minute || wild_hour;

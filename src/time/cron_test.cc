@@ -83,6 +83,8 @@ TEST(Cron, SeveralTimesInOneGapMakeOneRun) {
             "2026-03-08T07:00:00Z,2026-03-09T06:00:00Z");
   Zone zone = *Zone::Load("America/New_York");
   EXPECT_EQ(Parse("0,30 2,3 * * *").Count(At("2026-03-08T05:00:00Z"), At("2026-03-08T12:00:00Z"), zone), 2);
+  EXPECT_EQ(Parse("30 2 * * *").Count(At("2026-03-08T06:59:59Z"), At("2026-03-08T07:00:00Z"), zone), 1);
+  EXPECT_EQ(Parse("30 2 * * *").Count(At("2026-03-08T07:00:00Z"), At("2026-03-08T12:00:00Z"), zone), 0);
 }
 
 TEST(Cron, ADateThatDoesNotExistOwesNothing) {

@@ -108,8 +108,9 @@ TEST(Window, AnEdgeInAGapMovesToTheGapsEnd) {
 }
 
 TEST(Window, AWindowThatAGapSwallowsIsPassedOver) {
-  Expect("America/New_York", {{"02:10", "02:40", 0, "2026-03-08T07:00:00Z",
-                               "2026-03-09T06:10:00Z 2026-03-09T06:40:00Z 2026-03-09 *"}});
+  const char* next_day = "2026-03-09T06:10:00Z 2026-03-09T06:40:00Z 2026-03-09 *";
+  Expect("America/New_York", {{"02:10", "02:40", 0, "2026-03-08T07:00:00Z", next_day},
+                              {"02:10", "02:40", 0, "2026-03-08T06:30:00Z", next_day}});
 }
 
 // 01:00 to 02:00 comes twice on 1 November.

@@ -171,6 +171,8 @@ TEST(Zone, TransitionsAreChangesOfOffset) {
   EXPECT_EQ(FormatUtc(*zone.NextTransition(*ParseUtc("2026-03-08T07:00:00Z"))), "2026-11-01T06:00:00Z");
   EXPECT_EQ(FormatUtc(*zone.NextTransition(*ParseUtc("2026-03-08T06:59:59.999Z"))), "2026-03-08T07:00:00Z");
   EXPECT_EQ(FormatUtc(*zone.NextTransition(*ParseUtc("1960-01-01T00:00:00Z"))), "1960-04-24T07:00:00Z");
+  // In August 1945 only the name of the zone changed.
+  EXPECT_EQ(FormatUtc(*zone.NextTransition(*ParseUtc("1945-01-01T00:00:00Z"))), "1945-09-30T06:00:00Z");
   EXPECT_EQ(Zone::Utc().NextTransition({0}), std::nullopt);
   EXPECT_EQ(Load("Asia/Shanghai").NextTransition(*ParseUtc("2000-01-01T00:00:00Z")), std::nullopt);
 }
