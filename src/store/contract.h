@@ -53,21 +53,21 @@ class StoreContract : public testing::TestWithParam<const char*> {
     call.cursors = {cursor};
     One<ActivateReply>(call);
   }
-  PlanReply PlanRuns(const std::vector<Run>& runs) {
+  PlanReply PlanRuns(const std::vector<RunRow>& runs) {
     PlanCall call;
     call.task = runs.at(0).task;
-    for (const Run& run : runs) call.runs.push_back({run, std::nullopt, {}, {}});
+    for (const RunRow& run : runs) call.runs.push_back({run, std::nullopt, {}, {}});
     return One<PlanReply>(call);
   }
   ClaimReply Claim(const ClaimCall& claim) { return One<ClaimReply>(claim); }
   // Plans and claims; the row as it then stands.
-  Run RunningRun(const std::string& id, const std::string& task) {
-    Run run = MakeRun(id, task, clock_.wall);
+  RunRow RunningRun(const std::string& id, const std::string& task) {
+    RunRow run = MakeRun(id, task, clock_.wall);
     PlanRuns({run});
     EXPECT_TRUE(Claim(MakeClaim(run, "n-" + id)).granted);
     return Stored(id);
   }
-  FinishCall MakeFinish(const Run& run, RunState state, Outcome outcome) {
+  FinishCall MakeFinish(const RunRow& run, RunState state, Outcome outcome) {
     FinishCall finish;
     finish.after = run;
     finish.after.state = state;
@@ -88,10 +88,10 @@ class StoreContract : public testing::TestWithParam<const char*> {
     }
     return *reader_;
   }
-  Run Stored(const std::string& id) {
+  RunRow Stored(const std::string& id) {
     RunFilter filter;
     filter.run_id = id;
-    Result<std::vector<Run>> rows = reader().Runs(filter);
+    Result<std::vector<RunRow>> rows = reader().Runs(filter);
     EXPECT_TRUE(rows.ok() && rows->size() == 1) << id;
     return rows->at(0);
   }

@@ -27,7 +27,7 @@ class ClaimContract : public StoreContract {
     breaker.until = clock_.wall + Minutes(30);
     CommitAll({control, BreakerCall{breaker}});
   }
-  ClaimCall AgainstEverything(const Run& run) {
+  ClaimCall AgainstEverything(const RunRow& run) {
     ClaimCall claim = MakeClaim(run, "n-all");
     claim.control_version = 6;
     claim.rule_version = 9;
@@ -43,7 +43,7 @@ class ClaimContract : public StoreContract {
 };
 
 TEST_P(ClaimContract, GrantsAndWritesRunAttemptLeaseAndDecisionTogether) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   clock_.Pass(Seconds(2));
   ClaimCall claim = MakeClaim(run, "nonce1");
@@ -56,7 +56,7 @@ TEST_P(ClaimContract, GrantsAndWritesRunAttemptLeaseAndDecisionTogether) {
   EXPECT_EQ(reply.attempt, 1);
   EXPECT_EQ(reply.at, clock_.wall);
 
-  Run stored = Stored("r1");
+  RunRow stored = Stored("r1");
   EXPECT_EQ(stored.state, RunState::kRunning);
   EXPECT_EQ(stored.reason, Reason::kAllConditionsMet);
   EXPECT_EQ(stored.before_claim, RunState::kScheduled);
@@ -92,7 +92,7 @@ TEST_P(ClaimContract, GrantsAndWritesRunAttemptLeaseAndDecisionTogether) {
 
 TEST_P(ClaimContract, RefusesInTheOrderInWhichADecisionAsks) {
   SetEverythingAgainst();
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   ClaimCall claim = AgainstEverything(run);
   const Instant now = clock_.wall;
@@ -142,7 +142,7 @@ TEST_P(ClaimContract, RefusesWhatIsDoneBeforeAllElse) {
   };
   int i = 0;
   for (const Row& row : rows) {
-    Run run = MakeRun(StrCat("r-done", ++i), "t", clock_.wall);
+    RunRow run = MakeRun(StrCat("r-done", ++i), "t", clock_.wall);
     run.state = row.state;
     run.reason = row.why;
     PlanRuns({run});
@@ -153,7 +153,7 @@ TEST_P(ClaimContract, RefusesWhatIsDoneBeforeAllElse) {
 }
 
 TEST_P(ClaimContract, RefusesARunningRunAndNamesTheEndOfItsLease) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   ClaimReply reply = Claim(MakeClaim(run, "again"));
   EXPECT_FALSE(reply.granted);
   EXPECT_EQ(reply.refusal, Reason::kLockOccupied);
@@ -165,7 +165,7 @@ TEST_P(ClaimContract, RefusesARunningRunAndNamesTheEndOfItsLease) {
 }
 
 TEST_P(ClaimContract, RefusesAStateOrFenceThatTheDecisionDidNotSee) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   ASSERT_TRUE(One<FinishReply>(MakeFinish(run, RunState::kRetrying, Outcome::kFailed)).accepted);
   ClaimCall stale = MakeClaim(MakeRun("r1", "t", clock_.wall), "stale");  // scheduled, fence 0
   EXPECT_EQ(Claim(stale).refusal, Reason::kLockOccupied);
@@ -177,7 +177,7 @@ TEST_P(ClaimContract, RefusesAStateOrFenceThatTheDecisionDidNotSee) {
 
 TEST_P(ClaimContract, ARunThatIsNotThereOrAnotherOwnersClaimIsAnInvariantBroken) {
   EXPECT_EQ(Claim(MakeClaim(MakeRun("none", "t", clock_.wall), "n")).refusal, Reason::kInternalInvariant);
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   ClaimCall claim = MakeClaim(run, "n");
   claim.incarnation = "somebody else";
@@ -188,7 +188,7 @@ TEST_P(ClaimContract, ARunThatIsNotThereOrAnotherOwnersClaimIsAnInvariantBroken)
 }
 
 TEST_P(ClaimContract, FencesRiseWithEveryClaimAndAttemptsAreNumberedInOrder) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   for (int i = 1; i <= 5; ++i) {
     ClaimReply reply = Claim(MakeClaim(run, StrCat("n", i)));
@@ -210,7 +210,7 @@ TEST_P(ClaimContract, FencesRiseWithEveryClaimAndAttemptsAreNumberedInOrder) {
 }
 
 TEST_P(ClaimContract, TheCapCountsClaimsSoThatNoCrashPassesIt) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   for (int i = 1; i <= 3; ++i) {
     ClaimCall claim = MakeClaim(run, StrCat("n", i));
@@ -242,9 +242,9 @@ TEST_P(ClaimContract, LimitsCountLiveLeasesOfTheTaskAndValueOnly) {
   AddTask("u");
   RunningRun("r1", "t");
   RunningRun("r2", "u");
-  Run other_value = MakeRun("r3", "t", clock_.wall);
+  RunRow other_value = MakeRun("r3", "t", clock_.wall);
   other_value.value = "channel=app";
-  Run same = MakeRun("r4", "t", clock_.wall);
+  RunRow same = MakeRun("r4", "t", clock_.wall);
   PlanRuns({other_value, same});
   EXPECT_TRUE(Claim(MakeClaim(other_value, "n3")).granted);
   ClaimReply reply = Claim(MakeClaim(same, "n4"));
@@ -256,10 +256,10 @@ TEST_P(ClaimContract, LimitsCountLiveLeasesOfTheTaskAndValueOnly) {
 }
 
 TEST_P(ClaimContract, MinIntervalIsAskedOfFirstAttemptsOnly) {
-  Run first = RunningRun("r1", "t");
+  RunRow first = RunningRun("r1", "t");
   clock_.Pass(Seconds(10));
   ASSERT_TRUE(One<FinishReply>(MakeFinish(first, RunState::kRetrying, Outcome::kFailed)).accepted);
-  Run second = MakeRun("r2", "t", clock_.wall);
+  RunRow second = MakeRun("r2", "t", clock_.wall);
   PlanRuns({second});
   ClaimCall claim = MakeClaim(second, "n2");
   claim.min_interval = Seconds(300);
@@ -277,8 +277,8 @@ TEST_P(ClaimContract, MinIntervalIsAskedOfFirstAttemptsOnly) {
 
 TEST_P(ClaimContract, PoolsAreSharedByTasksAndFreedByTheEndOfAnAttempt) {
   AddTask("u");
-  Run a = MakeRun("r1", "t", clock_.wall);
-  Run b = MakeRun("r2", "u", clock_.wall);
+  RunRow a = MakeRun("r1", "t", clock_.wall);
+  RunRow b = MakeRun("r2", "u", clock_.wall);
   PlanRuns({a});
   PlanRuns({b});
   ClaimCall claim_a = MakeClaim(a, "n1");
@@ -299,7 +299,7 @@ TEST_P(ClaimContract, PoolsAreSharedByTasksAndFreedByTheEndOfAnAttempt) {
 }
 
 TEST_P(ClaimContract, AnOldSlotOfTheSameRunIsNotCountedTwice) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   for (int i = 1; i <= 3; ++i) {
     ClaimCall claim = MakeClaim(run, StrCat("n", i));
@@ -311,7 +311,7 @@ TEST_P(ClaimContract, AnOldSlotOfTheSameRunIsNotCountedTwice) {
 }
 
 TEST_P(ClaimContract, AVersionOfBreakerControlOrRulesThatStillStandsIsNoObstacle) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   ClaimCall claim = MakeClaim(run, "n1");
   claim.breaker_version = 0;  // no breaker has a row
@@ -332,7 +332,7 @@ TEST_P(ClaimContract, FindNonceTellsWhatBecameOfAClaim) {
 }
 
 TEST_P(ClaimContract, RenewMovesTheLeaseAlsoAfterItsEndUntilItIsLost) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   clock_.Pass(Seconds(90));
   EXPECT_TRUE(One<RenewReply>(RenewCall{"r1", 1, Seconds(60)}).held);
   EXPECT_EQ(Stored("r1").lease_until, clock_.boot + Seconds(60));
@@ -346,7 +346,7 @@ TEST_P(ClaimContract, RenewMovesTheLeaseAlsoAfterItsEndUntilItIsLost) {
 }
 
 TEST_P(ClaimContract, SixtyFourClaimersOfOneKeyHaveOneWinner) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   std::vector<StoreCall> batch;
   for (int i = 0; i < 64; ++i) batch.push_back(MakeClaim(run, StrCat("n", i)));

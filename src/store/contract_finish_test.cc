@@ -20,7 +20,7 @@ class FinishContract : public StoreContract {
     row.run_id = "r1";
     return row;
   }
-  MoveCall MakeMove(const Run& run, RunState state, Reason reason) {
+  MoveCall MakeMove(const RunRow& run, RunState state, Reason reason) {
     MoveCall move;
     move.after = run;
     move.after.state = state;
@@ -34,7 +34,7 @@ class FinishContract : public StoreContract {
 };
 
 TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   clock_.Pass(Seconds(7));
   FinishCall finish = MakeFinish(run, RunState::kRetrying, Outcome::kFailed);
   finish.after.next_at = clock_.wall + Minutes(1);
@@ -58,7 +58,7 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
   FinishReply reply = One<FinishReply>(finish);
   EXPECT_TRUE(reply.accepted);
 
-  Run after = Stored("r1");
+  RunRow after = Stored("r1");
   EXPECT_EQ(after.state, RunState::kRetrying);
   EXPECT_EQ(after.next_at, clock_.wall + Minutes(1));
   EXPECT_EQ(after.ladder.backoff, 1);
@@ -90,7 +90,7 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
 TEST_P(FinishContract, ARunThatSucceedsAtOnceHasTwoDecisionRows) {
   PlanCall plan;
   plan.task = "t";
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   plan.runs = {{run, MakeClaim(run, "n1"), {}, {}}};
   PlanReply planned = One<PlanReply>(plan);
   ASSERT_TRUE(planned.runs.at(0).claim.granted);
@@ -99,19 +99,19 @@ TEST_P(FinishContract, ARunThatSucceedsAtOnceHasTwoDecisionRows) {
 }
 
 TEST_P(FinishContract, IsAcceptedAfterTheLeasesEndUntilMarkedLost) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   clock_.Pass(Hours(2));
   EXPECT_TRUE(One<FinishReply>(MakeFinish(run, RunState::kSuccess, Outcome::kSuccess)).accepted);
   EXPECT_EQ(Stored("r1").state, RunState::kSuccess);
 }
 
 TEST_P(FinishContract, WhatComesTooLateLeavesOneLateRowAndChangesNothing) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   clock_.Pass(Seconds(60));
   FinishCall lost = MakeFinish(run, RunState::kRetrying, Outcome::kLost);
   lost.lost = true;
   ASSERT_TRUE(One<FinishReply>(lost).accepted);
-  const Run before = Stored("r1");
+  const RunRow before = Stored("r1");
   const size_t rows_before = DecisionsOf("r1").size();
 
   FinishCall late = MakeFinish(run, RunState::kSuccess, Outcome::kSuccess);
@@ -135,17 +135,17 @@ TEST_P(FinishContract, WhatComesTooLateLeavesOneLateRowAndChangesNothing) {
 }
 
 TEST_P(FinishContract, AnOlderFenceIsLateThoughTheRunRunsAgain) {
-  Run first = RunningRun("r1", "t");
+  RunRow first = RunningRun("r1", "t");
   ASSERT_TRUE(One<FinishReply>(MakeFinish(first, RunState::kRetrying, Outcome::kFailed)).accepted);
   ASSERT_TRUE(Claim(MakeClaim(Stored("r1"), "n2")).granted);
-  const Run second = Stored("r1");
+  const RunRow second = Stored("r1");
   EXPECT_FALSE(One<FinishReply>(MakeFinish(first, RunState::kSuccess, Outcome::kSuccess)).accepted);
   EXPECT_TRUE(Stored("r1") == second);
   EXPECT_TRUE(One<FinishReply>(MakeFinish(second, RunState::kSuccess, Outcome::kSuccess)).accepted);
 }
 
 TEST_P(FinishContract, ALateResultOfAnUnknownRunIsKeptWithoutARun) {
-  Run unknown = MakeRun("gone", "t", clock_.wall);
+  RunRow unknown = MakeRun("gone", "t", clock_.wall);
   unknown.fence = 1;
   EXPECT_FALSE(One<FinishReply>(MakeFinish(unknown, RunState::kSuccess, Outcome::kSuccess)).accepted);
   DecisionFilter filter;
@@ -169,7 +169,7 @@ TEST_P(FinishContract, LostIsSaidOnlyAfterTheLeaseOrOfADeadOwner) {
                                  {"a predecessor's, at once", Seconds(1), "i2", true}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
-    Run run = RunningRun(StrCat("r", row.what), "t");
+    RunRow run = RunningRun(StrCat("r", row.what), "t");
     clock_.Pass(row.passed);
     if (*row.next_owner != '\0') Start(row.next_owner);
     const size_t decisions = DecisionsOf(run.id).size();
@@ -183,13 +183,13 @@ TEST_P(FinishContract, LostIsSaidOnlyAfterTheLeaseOrOfADeadOwner) {
 }
 
 TEST_P(FinishContract, FinishesOnlyAlongAnEdgeOfTheLifeOfARun) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   EXPECT_FALSE(One<FinishReply>(MakeFinish(run, RunState::kMissed, Outcome::kFailed)).accepted);
   EXPECT_EQ(Stored("r1").state, RunState::kRunning);
 }
 
 TEST_P(FinishContract, MoveChangesTheRowOnlyFromTheStateAndFenceItExpects) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
   MoveCall stale = MakeMove(run, RunState::kMissed, Reason::kExceededWindow);
   stale.expected_fence = 4;
@@ -206,7 +206,7 @@ TEST_P(FinishContract, MoveChangesTheRowOnlyFromTheStateAndFenceItExpects) {
   move.alerts = {MakeAlert("a1")};
   MoveReply reply = One<MoveReply>(move);
   EXPECT_TRUE(reply.moved);
-  Run after = Stored("r1");
+  RunRow after = Stored("r1");
   EXPECT_EQ(after.state, RunState::kMissed);
   EXPECT_EQ(after.key, "t:r1");
   EXPECT_EQ(after.due, run.due);
@@ -240,7 +240,7 @@ TEST_P(FinishContract, MoveKeepsToTheEdgesAndRunningBelongsToClaims) {
   };
   int i = 0;
   for (const Row& row : rows) {
-    Run run = MakeRun(StrCat("r", ++i), "t", clock_.wall);
+    RunRow run = MakeRun(StrCat("r", ++i), "t", clock_.wall);
     run.state = row.from;
     PlanRuns({run});
     MoveCall move = MakeMove(run, row.to, Reason::kResolved);
@@ -248,12 +248,12 @@ TEST_P(FinishContract, MoveKeepsToTheEdgesAndRunningBelongsToClaims) {
     EXPECT_EQ(One<MoveReply>(move).moved, row.moved)
         << RunStateName(row.from) << " to " << RunStateName(row.to);
   }
-  Run running = RunningRun("r-running", "t");
+  RunRow running = RunningRun("r-running", "t");
   EXPECT_FALSE(One<MoveReply>(MakeMove(running, RunState::kSkipped, Reason::kCancelled)).moved);
 }
 
 TEST_P(FinishContract, ARunIsSupersededOnce) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   run.state = RunState::kSuccess;
   PlanRuns({run});
   MoveCall first = MakeMove(run, RunState::kSuccess, Reason::kSucceeded);
@@ -267,19 +267,19 @@ TEST_P(FinishContract, ARunIsSupersededOnce) {
 }
 
 TEST_P(FinishContract, AChangeOfTheRowAloneKeepsARunningRunRunning) {
-  Run run = RunningRun("r1", "t");
+  RunRow run = RunningRun("r1", "t");
   MoveCall move = MakeMove(run, RunState::kRunning, Reason::kAllConditionsMet);
   move.after.window_ends = run.window_ends + Hours(1);
   EXPECT_TRUE(One<MoveReply>(move).moved);
-  Run after = Stored("r1");
+  RunRow after = Stored("r1");
   EXPECT_EQ(after.window_ends, run.window_ends + Hours(1));
   EXPECT_EQ(after.incarnation, "i1");
   EXPECT_EQ(after.lease_until, run.lease_until);
 }
 
 TEST_P(FinishContract, ARefusalRollsBackNoNeighbour) {
-  Run a = RunningRun("r1", "t");
-  Run b = MakeRun("r2", "t", clock_.wall);
+  RunRow a = RunningRun("r1", "t");
+  RunRow b = MakeRun("r2", "t", clock_.wall);
   PlanRuns({b});
   ClaimCall refused = MakeClaim(b, "n2");  // the limit is taken by r1
   FinishCall late = MakeFinish(a, RunState::kSuccess, Outcome::kSuccess);

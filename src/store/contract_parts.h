@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "base/text.h"
 #include "store/memory.h"
 #include "store/store.h"
 
@@ -62,6 +63,9 @@ class Disk {
   ScratchFolder scratch_;
   std::shared_ptr<MemoryDisk> memory_ = NewMemoryDisk();  // shared with the stores on it
 };
+
+// In a fixture `Run` is a method of gtest's.
+using RunRow = Run;
 
 inline OpenRequest RequestOf(const std::string& incarnation) {
   OpenRequest request;

@@ -31,7 +31,7 @@ TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
   PlanCall call;
   call.task = "t";
   call.planned_through = clock_.wall;
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   AlertRow alert;
   alert.id = "a1";
   call.runs = {{run, std::nullopt, {MakeDecision("wait", Reason::kPreconditionNotReady)}, {alert}}};
@@ -44,7 +44,7 @@ TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
   ASSERT_EQ(reply.runs.size(), 1u);
   EXPECT_EQ(reply.runs[0].kind, PlannedReply::Kind::kCreated);
 
-  Run expected = run;
+  RunRow expected = run;
   expected.created_at = clock_.wall;
   expected.state_since = clock_.wall;
   EXPECT_TRUE(Stored("r1") == expected);
@@ -63,7 +63,7 @@ TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
 }
 
 TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   run.value = "channel=app";
   run.business_date = CivilDay{-3};
   run.key = std::nullopt;
@@ -94,9 +94,9 @@ TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
 }
 
 TEST_P(PlanContract, AKnownIdentityWritesNothing) {
-  Run run = MakeRun("r1", "t", clock_.wall);
+  RunRow run = MakeRun("r1", "t", clock_.wall);
   PlanRuns({run});
-  Run again = run;
+  RunRow again = run;
   again.id = "r2";
   again.key = "another";
   PlanCall call;
@@ -112,10 +112,10 @@ TEST_P(PlanContract, AKnownIdentityWritesNothing) {
 }
 
 TEST_P(PlanContract, AKnownKeyIsANoteAlreadyDoneAndStartsNothing) {
-  Run done = MakeRun("r1", "t", clock_.wall);
+  RunRow done = MakeRun("r1", "t", clock_.wall);
   done.state = RunState::kSuccess;
   PlanRuns({done});
-  Run same_key = MakeRun("r2", "t", clock_.wall + Hours(1));
+  RunRow same_key = MakeRun("r2", "t", clock_.wall + Hours(1));
   same_key.key = done.key;
   PlanCall call;
   call.task = "t";
@@ -141,13 +141,13 @@ TEST_P(PlanContract, AKnownKeyIsANoteAlreadyDoneAndStartsNothing) {
 
 TEST_P(PlanContract, KeysAreUniqueInTheWholeStoreAndRunsWithoutKeyAreMany) {
   AddTask("u");
-  Run a = MakeRun("r1", "t", clock_.wall);
-  Run b = MakeRun("r2", "u", clock_.wall);
+  RunRow a = MakeRun("r1", "t", clock_.wall);
+  RunRow b = MakeRun("r2", "u", clock_.wall);
   b.key = a.key;
   PlanRuns({a});
   EXPECT_EQ(PlanRuns({b}).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
-  Run c = MakeRun("r3", "t", clock_.wall);
-  Run d = MakeRun("r4", "t", clock_.wall);
+  RunRow c = MakeRun("r3", "t", clock_.wall);
+  RunRow d = MakeRun("r4", "t", clock_.wall);
   c.key.reset();
   d.key.reset();
   PlanReply reply = PlanRuns({c, d});
@@ -175,7 +175,7 @@ TEST_P(PlanContract, PlansAndClaimsInOneStepUnderTheSameLimits) {
   call.task = "t";
   call.planned_through = clock_.wall;
   for (int i = 0; i < 3; ++i) {
-    Run run = MakeRun(StrCat("r", i), "t", clock_.wall - Minutes(i));
+    RunRow run = MakeRun(StrCat("r", i), "t", clock_.wall - Minutes(i));
     ClaimCall claim = MakeClaim(run, StrCat("n", i));
     claim.task_limit = 2;
     if (i > 0) claim.min_interval = Seconds(30);
@@ -207,7 +207,7 @@ TEST_P(PlanContract, TheCursorNeverGoesBackAndStaysWhereItIsNotMentioned) {
 }
 
 TEST_P(PlanContract, SupersedesBeforeItWritesTheNewRun) {
-  Run old_run = MakeRun("r1", "t", clock_.wall - Hours(1));
+  RunRow old_run = MakeRun("r1", "t", clock_.wall - Hours(1));
   PlanRuns({old_run});
   PlanCall call;
   call.task = "t";
@@ -216,7 +216,7 @@ TEST_P(PlanContract, SupersedesBeforeItWritesTheNewRun) {
   move.after.state = RunState::kSkipped;
   move.after.reason = Reason::kSuperseded;
   move.after.superseded_by = "r2";
-  Run run = MakeRun("r2", "t", clock_.wall);
+  RunRow run = MakeRun("r2", "t", clock_.wall);
   run.supersedes = "r1";
   call.supersede = {move};
   call.runs = {{run, MakeClaim(run, "n2"), {}, {}}};
@@ -262,7 +262,7 @@ TEST_P(PlanContract, TheSameRulesAreNoNewVersion) {
 }
 
 TEST_P(PlanContract, ActivateMovesCursorsAndOpenRunsOfRemovedTasks) {
-  Run open = MakeRun("r1", "t", clock_.wall);
+  RunRow open = MakeRun("r1", "t", clock_.wall);
   PlanCall plan;
   plan.task = "t";
   plan.runs = {{open, MakeClaim(open, "n1"), {}, {}}};
