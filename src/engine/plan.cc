@@ -203,11 +203,8 @@ void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pe
     pending.alerts.insert(pending.alerts.end(), planned.alerts.begin(), planned.alerts.end());
   } else {
     Decision decision = Evaluate(open);
-    if (decision.verdict == Verdict::kAllow) {
-      planned.claim = MakeClaim(open);
-    } else {
-      open.dirty = true;  // asked again when the row is durable
-    }
+    // Any other answer is asked for again, and kept, when the row is durable.
+    if (decision.verdict == Verdict::kAllow) planned.claim = MakeClaim(open);
   }
   planned.run = open.run;
   pending.runs.push_back(open.run.id);

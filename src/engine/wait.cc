@@ -6,6 +6,11 @@
 
 namespace duecourse {
 
+// Who holds a full pool changes with every start; that is no new answer for those who wait.
+static bool WaitsForALimit(Reason reason) {
+  return reason == Reason::kPoolFull || reason == Reason::kMaxConcurrency || reason == Reason::kMinInterval;
+}
+
 // One stored line: the same answer again only moves last_at and count, in memory, until it changes or a minute is over.
 void EngineState::Wait(OpenRun& open, const Decision& decision) {
   for (const std::string& name : open.task->rule().trigger.pools) {
@@ -13,7 +18,8 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   }
   if (open.asked) RefuseAsked(open, decision.reason, open.last_text);
   ArmRun(open, std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever));
-  bool same = open.told_reason == decision.reason && open.told_text == open.last_text && open.told_once;
+  bool same = open.told_once && open.told_reason == decision.reason &&
+              (open.told_text == open.last_text || WaitsForALimit(decision.reason));
   if (same) {
     ++open.folded;
     open.folded_at = now;

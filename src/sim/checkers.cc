@@ -10,7 +10,7 @@
 namespace duecourse {
 namespace {
 
-constexpr int kRowsMax = 10'000'000;
+constexpr int kRowsMax = kReadMax;  // drills stay below it but for decisions, which are paged
 
 class Checker {
  public:
@@ -183,9 +183,13 @@ Result<CheckInput> Gather(World& world, std::shared_ptr<const RuleSet> rules, In
   }
   DecisionFilter decisions;
   decisions.limit = kRowsMax;
-  Result<std::vector<DecisionRow>> rows = world.store().Decisions(decisions);
-  if (!rows.ok()) return rows.error();
-  input.decisions = std::move(rows).value();
+  while (true) {  // page by page: a reader has a limit
+    Result<std::vector<DecisionRow>> rows = world.store().Decisions(decisions);
+    if (!rows.ok()) return rows.error();
+    if (rows->empty()) break;
+    decisions.after_id = rows->back().id;
+    input.decisions.insert(input.decisions.end(), rows->begin(), rows->end());
+  }
   Result<std::vector<Note>> notes = world.store().Notes("", kLongAgo, kNever, kRowsMax);
   if (!notes.ok()) return notes.error();
   input.notes = std::move(notes).value();
