@@ -12,15 +12,6 @@ using Answer = std::optional<Decision>;
 Decision Never(Reason reason) { return {Verdict::kDeny, reason, -1, kNever}; }
 Decision End(Reason reason, int index = -1) { return {Verdict::kEnd, reason, index, kNever}; }
 
-bool IsCatchupStart(const Facts& facts) {
-  return facts.next_is_catchup || (facts.owed && facts.counted == 0);
-}
-
-// From here on nothing of this kind may start any more.
-Instant StartLimit(const Facts& facts) {
-  return IsCatchupStart(facts) ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
-}
-
 // Asked again at `at`, or after check_interval where that has passed; never later than when waiting must end.
 Decision NotNow(const Facts& facts, Reason reason, Instant at = kLongAgo, int index = -1) {
   if (at <= facts.now) at = facts.now + std::max(facts.check_interval, Millis{1});

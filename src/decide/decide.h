@@ -19,10 +19,8 @@ namespace duecourse {
 enum class Verdict {
   kAllow,  // start it
   kDeny,   // not now, or never (a final reason); see recheck_at
-  kProbe,  // the cheap gates passed; these facts are too old or missing: observe the preconditions, then ask
-           // again
-  kEnd,  // the run is over without a start: window or max_delay ended, cap or uncounted bound reached, person
-         // needed
+  kProbe,  // the cheap gates passed; facts are too old or missing: observe the preconditions, then ask again
+  kEnd,    // over without a start: window or max_delay ended, cap or uncounted bound reached, person needed
 };
 
 struct Decision {

@@ -3,6 +3,7 @@
 // build: references and numbers, no text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -30,8 +31,8 @@ struct PoolFact {
 // What a person may override with --force --reason; never done, lease or live processes, nor order and
 // limits.
 struct Force {
-  bool manual = false;  // a person asked: outside the cap, and a no ends nothing. In manual_required it is
-                        // `manual rerun`, of which time is not asked (maintenance is)
+  bool manual = false;     // a person asked: outside the cap, and a no ends nothing. In manual_required it is
+                           // `manual rerun`, of which time is not asked (maintenance is)
   bool time = false;       // all of "is it time?" but maintenance; a pause too
   bool readiness = false;  // retry instants, breaker, budget, preconditions
   bool maintenance = false;
@@ -60,8 +61,7 @@ struct Facts {
   int attempts_max = 1;
   Instant next_at = kLongAgo;    // of a retry, a catch-up or a not-ready wait
   bool next_is_catchup = false;  // the state is catchup_waiting
-  bool owed =
-      false;  // planned after downtime: its first start is a catch-up start too (max_delay, busy hours)
+  bool owed = false;             // planned after downtime: its first start is a catch-up start too
   bool breaker_open = false;
   Instant breaker_until = kLongAgo;
   bool breaker_trial_taken = false;  // another run is, or comes first for, the trial
@@ -82,6 +82,16 @@ struct Facts {
   bool store_available = true;
   Millis check_interval = Seconds(30);
 };
+
+// Catch-up starts: after the ladder, and what downtime left. Only they are bound by max_delay and the hours
+// to avoid.
+inline bool IsCatchupStart(const Facts& facts) {
+  return facts.next_is_catchup || (facts.owed && facts.counted == 0);
+}
+// From here on nothing of this kind may start any more, unless time is overridden; the claim's not_after.
+inline Instant StartLimit(const Facts& facts) {
+  return IsCatchupStart(facts) ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
+}
 
 // not_ready and not_started together at most this many a run, then a person.
 inline constexpr int kUncountedMax = 100;

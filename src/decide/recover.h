@@ -19,14 +19,12 @@ struct RecoverFacts {
   Instant now;  // store time at which the attempt ended
   Outcome outcome = Outcome::kFailed;
   FailureClass failure_class = FailureClass::kUnknown;
-  std::optional<Millis> retry_after;  // of the agent's answer
+  std::optional<Millis> retry_after;  // Classified::retry_after
   bool request_unanswered = false;    // HTTP: sent and not answered
   bool timed_out_manual = false;      // on_timeout: manual
   bool manual_attempt = false;
-  bool draining_stop =
-      false;  // we stopped it ourselves: whatever it failed with then, it is lost, not failed
-  const Run* run =
-      nullptr;  // before this ending: counted includes this attempt already (it counts at the claim)
+  bool draining_stop = false;  // we stopped it ourselves: however it failed then, it is lost, not failed
+  const Run* run = nullptr;    // before this ending; counted includes the attempt since its claim
   const RetryRule* retry = nullptr;
   OnLost on_lost = OnLost::kRerun;
   Millis check_interval = Seconds(30);
@@ -34,7 +32,7 @@ struct RecoverFacts {
   Instant max_delay_end = kNever;
   const Zone* zone = nullptr;        // for avoid hours
   const Breaker* breaker = nullptr;  // after this ending was counted into it; nullptr: none
-  bool breaker_manual = false;       // it opened and its rule says then: manual
+  bool breaker_manual = false;       // it opened or its trial failed, and its rule says then: manual
   Millis jitter;                     // drawn in [0, retry.jitter]
 };
 
