@@ -215,7 +215,8 @@ void Conclude(Transfer& transfer, CURLcode code) {
   if (result.error == HttpError::kBadCall && result.sent && status == 0) result.error = HttpError::kBroken;
   curl_off_t resolved = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-  if (result.error == HttpError::kTimeout && resolved == 0) result.error = HttpError::kResolve;
+  if (result.error == HttpError::kTimeout && resolved == 0 && !result.sent)
+    result.error = HttpError::kResolve;
   if (result.error == HttpError::kConnect && !transfer.forbidden.empty()) {
     result.error = HttpError::kForbidden;
     result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
@@ -224,6 +225,12 @@ void Conclude(Transfer& transfer, CURLcode code) {
   } else if (code != CURLE_OK) {
     result.message = transfer.error_text[0] != 0 ? transfer.error_text.data() : curl_easy_strerror(code);
   }
+}
+
+void EndUntried(Transfer& transfer, HttpError error, std::string message) {
+  transfer.result.error = error;
+  transfer.result.message = std::move(message);
+  transfer.done(std::move(transfer.result));
 }
 
 }  // namespace
@@ -335,9 +342,7 @@ void HttpClient::Impl::RefuseWaiting() {
     }
     if (waiting.empty()) return;
     for (std::unique_ptr<Transfer>& transfer : waiting) {
-      transfer->result.error = HttpError::kCancelled;
-      transfer->result.message = "the client is ending";
-      transfer->done(std::move(transfer->result));
+      EndUntried(*transfer, HttpError::kCancelled, "the client is ending");
     }
   }
 }
@@ -359,10 +364,7 @@ bool HttpClient::Impl::TakeOrders() {
 
 void HttpClient::Impl::Begin(std::unique_ptr<Transfer> transfer) {
   if (std::string fault = HttpClientCallFault(transfer->call); !fault.empty()) {
-    transfer->result.error = HttpError::kBadCall;
-    transfer->result.message = std::move(fault);
-    transfer->done(std::move(transfer->result));
-    return;
+    return EndUntried(*transfer, HttpError::kBadCall, std::move(fault));
   }
   transfer->guard = options.guard.get();
   Prepare(*transfer, options.user_agent);

@@ -131,6 +131,19 @@ TEST(HttpClient, WhetherTheRequestLeftTellsUnansweredFromUnsent) {
   EXPECT_EQ(client.Call(call).error, HttpError::kBadCall);
 }
 
+TEST(HttpClient, AMuteUnixSocketIsATimeoutLikeAnyOther) {
+  std::string path = testing::TempDir() + "/mute_" + SecureToken(4);
+  Result<Fd> listener = ListenUnix(path);
+  ASSERT_TRUE(listener.ok());
+  HttpClient client;
+  HttpClientCall call = To("http://daemon/healthz", Millis{150});
+  call.unix_socket = path;
+  HttpResult result = client.Call(call);
+  EXPECT_EQ(result.error, HttpError::kTimeout) << result.message;
+  EXPECT_TRUE(result.sent);  // into the kernel's queue, from where a late reader may still take it
+  RemoveSocketFile(path, InodeOf(path));
+}
+
 TEST(HttpClient, ADrippingAnswerEndsAtTheTimeout) {
   RawServer server([&server](RawPeer& peer) {
     peer.ReadHead();
