@@ -40,6 +40,7 @@ Engine::Figures Engine::figures() const {
   Figures out;
   out.tasks = state_->rules->tasks.size();
   for (const auto& [id, open] : state_->runs) {
+    ++out.by_state[static_cast<size_t>(open->run.state)];
     if (IsOpen(open->run.state)) ++out.open_runs;
     if (open->run.state == RunState::kRunning) ++out.running;
     if (open->run.state == RunState::kManualRequired) ++out.manual;

@@ -11,6 +11,7 @@
 // never cross. What is unknown after a fault is read back by Resync.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ class Engine {
     size_t open_runs = 0;
     size_t running = 0;
     size_t manual = 0;
+    std::array<int64_t, kRunStateCount> by_state{};
     bool draining = false;
     int64_t decisions = 0;
     int64_t started = 0;

@@ -1,0 +1,210 @@
+// `why`: sentences from rows. Nothing is recomputed; what the engine holds in memory is added for what is open.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/memory.h"
+#include "web/api.h"
+
+namespace duecourse {
+namespace {
+
+constexpr int kRunsShown = 20;
+constexpr int kRowsShown = 400;
+
+class Story {
+ public:
+  Story(const Task& task, StoreReader& reader) : task_(task), rule_(task.rule()), reader_(reader) {}
+
+  void Head(std::optional<CivilDay> date) {
+    Add(StrCat(task_.id, date ? StrCat(", ", FormatDay(*date)) : "", " (", zone().name(), ")"));
+    if (!rule_.why.empty()) Add(StrCat("  why it exists: ", ShowBytes(rule_.why, false)));
+    if (!rule_.enabled) Add("  it is not enabled");
+  }
+
+  Status OneRun(const Run& run) {
+    zone_ = ScheduleOfValue(run.value).zone;
+    Add("");
+    Add(StrCat("run ", run.id, run.value.empty() ? "" : StrCat(" (", run.value, ")")));
+    Add(StrCat("  key     ", run.key ? ShowBytes(*run.key, false) : "none"));
+    Add(StrCat("  due     ", Local(run.due), ", for ", FormatDay(run.business_date)));
+    Add(StrCat("  window  ", Local(run.window_opens), " to ", Local(run.window_ends), " (exclusive)"));
+    DecisionFilter filter;
+    filter.run_id = run.id;
+    filter.limit = kRowsShown;
+    Result<std::vector<DecisionRow>> rows = reader_.Decisions(filter);
+    if (!rows.ok()) return rows.status();
+    for (const DecisionRow& row : *rows) Row(row);
+    Result<std::vector<Attempt>> attempts = reader_.Attempts(run.id);
+    if (!attempts.ok()) return attempts.status();
+    Standing(run, *attempts);
+    return Status();
+  }
+
+  void Range(const Note& note) {
+    Add("");
+    std::string when = note.count == 1 ? StrCat("the occurrence of ", Local(note.first_due))
+                                       : StrCat(note.count, " occurrences, ", Local(note.first_due), " to ", Local(note.last_due));
+    Add(StrCat(when, ": ", RunStateName(note.state), ", ", ReasonName(note.reason)));
+    Add(StrCat("  ", ReasonSentence(note.reason)));
+    if (!note.detail.empty()) Add(StrCat("  ", ShowBytes(note.detail, false)));
+    if (!note.run_id.empty()) Add(StrCat("  see run ", note.run_id));
+  }
+
+  // What the engine holds: what it waits for now, when it is asked again, what is due next.
+  void Live(const Json& live) {
+    for (const Json& value : live.Get("values").AsArray()) {
+      for (const Json& open : value.Get("open").AsArray()) {
+        if (open.Get("state").AsString() == "running" || open.Get("state").AsString() == "manual_required") continue;
+        Add("");
+        Add(StrCat("now: run ", open.Get("run_id").AsString(), " waits: ", open.Get("reason").AsString(),
+                   open.Get("detail").AsString().empty() ? "" : ", ", open.Get("detail").AsString()));
+        Conditions(open.Get("preconditions"));
+        if (open.Has("asked_again_at")) Add(StrCat("  asked again at ", LocalText(open.Get("asked_again_at").AsString())));
+      }
+      if (value.Has("breaker_open_until")) Add(StrCat("now: the breaker is open until ", LocalText(value.Get("breaker_open_until").AsString())));
+      if (value.Has("next_due_local")) {
+        std::string name = value.Get("value").AsString();
+        Add(StrCat("next: due ", value.Get("next_due_local").AsString(), name.empty() ? "" : StrCat(" (", name, ")")));
+      }
+    }
+    if (live.Has("paused_by")) {
+      Add(StrCat("paused (", live.Get("paused_scope").AsString(), ") by ", live.Get("paused_by").AsString(), ": ",
+                 live.Get("paused_reason").AsString()));
+    }
+  }
+
+  void Add(const std::string& line) { text_ += line + "\n"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  const Zone& zone() const { return zone_ ? *zone_ : ScheduleOf(rule_, 0).zone; }
+  const Schedule& ScheduleOfValue(const std::string& value) const {
+    size_t index = 0;
+    FindValue(rule_, value, &index);
+    return ScheduleOf(rule_, index);
+  }
+  std::string Local(Instant instant) const { return FormatLocal(instant, zone()); }
+  std::string LocalText(const std::string& utc) const {
+    Result<Instant> instant = ParseUtc(utc);
+    return instant.ok() ? Local(*instant) : utc;
+  }
+
+  void Row(const DecisionRow& row) {
+    Result<Json> detail = Json::Parse(row.detail);
+    std::string text = detail.ok() ? detail->Get("text").AsString() : row.detail;
+    std::string line = StrCat("  ", Local(row.at), "  ");
+    if (row.decision == "run") {
+      line += StrCat("attempt ", row.attempt, " started", text.empty() ? "" : StrCat(": ", text));
+    } else if (row.decision == "state") {
+      line += StrCat(row.from_state, " -> ", row.to_state, ", ", ReasonName(row.reason), text.empty() ? "" : StrCat(": ", text));
+    } else if (row.decision == "late") {
+      line += StrCat("a late result was kept apart and changed nothing", text.empty() ? "" : StrCat(": ", text));
+    } else {
+      line += StrCat("no: ", ReasonName(row.reason), text.empty() ? "" : StrCat(", ", text));
+    }
+    if (row.count > 1) line += StrCat(" (", row.count, " times, last at ", Local(row.last_at), ")");
+    Add(ShowBytes(line, false));
+    if (row.decision == "wait" && detail.ok()) Because(detail->Get("preconditions"));
+  }
+
+  // Why the rule waits for what was not there: its author's words.
+  void Because(const Json& seen) {
+    const Json::Array& list = seen.AsArray();
+    for (size_t i = 0; i < list.size() && i < rule_.trigger.preconditions.size(); ++i) {
+      const std::string& why = rule_.trigger.preconditions[i].why;
+      if (list[i].Get("answer").AsString() != "yes" && !why.empty()) Add(StrCat("      it waits for this because: ", ShowBytes(why, false)));
+    }
+  }
+
+  void Conditions(const Json& list) {
+    for (const Json& item : list.AsArray()) {
+      Add(StrCat("  ", item.Get("answer").AsString() == "yes" ? "yes" : "no ", "  ", item.Get("type").AsString(), ": ",
+                 ShowBytes(item.Get("text").AsString(), false)));
+    }
+  }
+
+  void Standing(const Run& run, const std::vector<Attempt>& attempts) {
+    for (const Attempt& attempt : attempts) {
+      if (attempt.ended_at || attempt.outcome != Outcome::kNone) continue;
+      Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind), ") has been running since ", Local(attempt.claimed_at)));
+    }
+    Add(StrCat("  it is ", RunStateName(run.state), " (", ReasonName(run.reason), ") since ", Local(run.state_since), "; ", run.attempts,
+               run.attempts == 1 ? " attempt" : " attempts", ", ", run.counted, " of ", rule_.retry.max_total_attempts, " counted"));
+    if (run.next_at) Add(StrCat("  next: again at ", Local(*run.next_at)));
+    if (run.state == RunState::kManualRequired) {
+      Add(StrCat("  next: nothing until a person acts: duecourse manual claim ", run.id, " --by NAME --reason \"…\""));
+    }
+    if (!run.superseded_by.empty()) Add(StrCat("  it gave way to run ", run.superseded_by));
+    if (!run.supersedes.empty()) Add(StrCat("  it repeats run ", run.supersedes));
+  }
+
+  const Task& task_;
+  const RuleBody& rule_;
+  StoreReader& reader_;
+  std::optional<Zone> zone_;
+  std::string text_;
+};
+
+}  // namespace
+
+static Result<std::vector<Run>> RunsToTell(const std::string& task, std::optional<CivilDay> date, StoreReader& reader) {
+  RunFilter filter;
+  filter.task = task;
+  filter.business_date = date;
+  filter.limit = kRunsShown;
+  if (date) return reader.Runs(filter);
+  filter.states = {RunState::kScheduled, RunState::kRunning, RunState::kRetrying, RunState::kCatchupWaiting, RunState::kManualRequired};
+  Result<std::vector<Run>> open = reader.Runs(filter);
+  if (!open.ok()) return open;
+  filter.states.clear();
+  filter.limit = 1;
+  Result<std::vector<Run>> newest = reader.Runs(filter);
+  if (!newest.ok()) return newest;
+  std::vector<Run> out = *open;
+  for (const Run& run : *newest) {
+    bool known = std::any_of(out.begin(), out.end(), [&](const Run& other) { return other.id == run.id; });
+    if (!known) out.insert(out.begin(), run);
+  }
+  return out;
+}
+
+HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backend& backend, StoreReader& reader) {
+  std::shared_ptr<const RuleSet> rules = backend.rules();
+  const Task* task = rules->Find(task_id);
+  Request request;
+  request.body = ExplainRequest{task_id};
+  Answer live = AskAndWait(backend, request);
+  if (task == nullptr) return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
+  Story story(*task, reader);
+  story.Head(date);
+  Result<std::vector<Run>> runs = RunsToTell(task_id, date, reader);
+  if (!runs.ok()) return Problem(503, runs.error().message());
+  Json list = Json::MakeArray();
+  std::reverse(runs->begin(), runs->end());
+  for (const Run& run : *runs) {
+    Status told = story.OneRun(run);
+    if (!told.ok()) return Problem(503, told.error().message());
+    list.Add(RunToJson(run, *rules));
+  }
+  const Zone& zone = ScheduleOf(task->rule(), 0).zone;
+  Instant from = date ? zone.Lookup({*date, 0}).first : backend.now() - Days(7);
+  Instant until = date ? zone.Lookup({*date + 2, 0}).first : kNever;
+  Result<std::vector<Note>> notes = reader.Notes(task_id, from, until, 50);
+  if (!notes.ok()) return Problem(503, notes.error().message());
+  Json ranges = Json::MakeArray();
+  for (const Note& note : *notes) {
+    if (date && zone.ToLocal(note.last_due).civil.day < *date) continue;
+    story.Range(note);
+    ranges.Add(NoteToJson(note));
+  }
+  if (runs->empty() && notes->empty()) {
+    story.Add(date ? "  nothing of this task is known for that day: it was not due, or not in force yet" : "  nothing has been due yet");
+  }
+  story.Live(live.body);
+  Json body = Json::MakeObject();
+  body.Set("task_id", task_id).Set("text", story.text()).Set("runs", std::move(list)).Set("ranges", std::move(ranges));
+  body.Set("live", live.body);
+  return JsonResponse(200, body);
+}
+
+}  // namespace duecourse
