@@ -33,6 +33,7 @@ void LintContext::AddAt(Finding::Severity severity, const Task& task, LintText t
   finding.id = text.id;
   if (task.file < set.files.size()) finding.file = set.files[task.file].path;
   finding.line = task.line;
+  finding.column = task.line > 0 ? 1 : 0;
   finding.task = task.id;
   finding.path = std::move(text.path);
   finding.message = std::move(text.message);

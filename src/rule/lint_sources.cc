@@ -108,7 +108,7 @@ class Sources {
       const auto near = Nearest(name, context_.TaskIds());
       context_.AddAt(
           kError, task,
-          {"upstream_unknown", PathOf(condition_index),
+          {"unknown_upstream", PathOf(condition_index),
            StrCat("waits for the task ", ShowBytes(name, false), ", which is not in the rules",
                   group.tasks.size() > 1 ? StrCat(" (", group.tasks.size(), " tasks share this rule)") : ""),
            near ? StrCat("did you mean ", *near, "?")

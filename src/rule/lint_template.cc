@@ -99,7 +99,7 @@ void LintTemplate(LintContext* context, const LintGroup& group, const PlacedTemp
       if (rendered.ok()) continue;
       const std::string of = of_value ? StrCat(" for ", ValueId(rule, value)) : "";
       context->Add(kError, group,
-                   {"template_unknown", placed.path,
+                   {"unknown_variable", placed.path,
                     StrCat("\"", ShowBytes(placed.text->text(), false), "\" cannot be rendered", of, ": ",
                            rendered.error().message()),
                     "name a template name, a var or a for_each name that has a value"});

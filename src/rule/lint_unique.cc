@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "rule/clock_change.h"
 #include "rule/lint_parts.h"
 
 namespace duecourse {
@@ -75,7 +76,8 @@ Trial Try(const Task& task, const LintContext& context) {
   const Zone& zone = ScheduleOf(rule, 0).zone;
   const Instant end = context.options.now + kLintHorizon;
   std::unordered_map<std::string, Instant> seen;
-  Instant after = context.options.now;
+  // From the day's beginning, so that the first day is a whole one.
+  Instant after = InstantOf({zone.ToLocal(context.options.now).civil.day, 0}, zone) - Millis{1};
   for (int i = 0; i < kLintTried; ++i) {
     const std::optional<Instant> due = NextDue(rule, 0, after);
     if (!due || *due > end) break;
@@ -96,39 +98,47 @@ Trial Try(const Task& task, const LintContext& context) {
   return trial;
 }
 
-// Of the first whole day, week or month in which some occurrences run and some find their key done.
-// "24 occurrences, 1 run a day"
-std::string Ratio(const Trial& trial) {
-  const struct {
-    const char* name;
-    int64_t (*group)(CivilDay day);
-  } units[] = {
-      {"a day", [](CivilDay day) { return static_cast<int64_t>(day.days); }},
-      {"a week",
-       [](CivilDay day) { return static_cast<int64_t>(IsoWeekOf(day).year * 100 + IsoWeekOf(day).week); }},
-      {"a month",
-       [](CivilDay day) { return static_cast<int64_t>(ToYmd(day).year * 100 + ToYmd(day).month); }},
-  };
-  for (const auto& unit : units) {
-    const int64_t first = unit.group(trial.tried.front().day);  // may have begun before now
-    const int64_t last = unit.group(trial.tried.back().day);    // may go on after what was tried
-    for (size_t i = 0; i < trial.tried.size();) {
-      const int64_t group = unit.group(trial.tried[i].day);
-      int due = 0;
-      int runs = 0;
-      for (; i < trial.tried.size() && unit.group(trial.tried[i].day) == group; ++i) {
-        ++due;
-        if (trial.tried[i].fresh) ++runs;
-      }
-      if (group != first && group != last && runs > 0 && runs < due) {
-        return StrCat(due, " occurrences, ", runs, " run ", unit.name);
-      }
+struct Unit {
+  const char* name;
+  int64_t (*group)(CivilDay day);
+};
+
+// "24 occurrences, 1 run a day", of the first whole unit in which some find their key done; empty where in
+// some whole unit none runs, for then a longer unit says it better.
+std::string RatioOf(const Trial& trial, const Unit& unit) {
+  const std::vector<Tried>& tried = trial.tried;
+  // Trials begin with a day, which may lie within a week or month; the last unit may go on after them.
+  const int64_t first = unit.group(tried.front().day - 1);
+  const int64_t last = unit.group(tried.back().day);
+  std::string ratio;
+  for (size_t i = 0; i < tried.size();) {
+    const int64_t group = unit.group(tried[i].day);
+    int due = 0;
+    int runs = 0;
+    for (; i < tried.size() && unit.group(tried[i].day) == group; ++i) {
+      ++due;
+      if (tried[i].fresh) ++runs;
     }
+    if (group == first || group == last) continue;
+    if (runs == 0) return "";
+    if (runs < due && ratio.empty()) ratio = StrCat(due, " occurrences, ", runs, " run ", unit.name);
+  }
+  return ratio;
+}
+
+std::string Ratio(const Trial& trial) {
+  static const Unit units[] = {
+      {"a day", [](CivilDay day) -> int64_t { return day.days; }},
+      {"a week", [](CivilDay day) -> int64_t { return IsoWeekOf(day).year * 100 + IsoWeekOf(day).week; }},
+      {"a month", [](CivilDay day) -> int64_t { return ToYmd(day).year * 100 + ToYmd(day).month; }},
+  };
+  for (const Unit& unit : units) {
+    if (std::string ratio = RatioOf(trial, unit); !ratio.empty()) return ratio;
   }
   const auto runs =
-      std::count_if(trial.tried.begin(), trial.tried.end(), [](const Tried& tried) { return tried.fresh; });
+      std::count_if(trial.tried.begin(), trial.tried.end(), [](const Tried& one) { return one.fresh; });
   const int64_t days = trial.tried.back().day.days - trial.tried.front().day.days + 1;
-  return StrCat(trial.tried.size(), " occurrences, ", runs, " run in ", days, " days");
+  return StrCat(trial.tried.size(), " occurrences, ", runs, " run in ", days, days == 1 ? " day" : " days");
 }
 
 // Rules that differ in names and commands only have the same answer.
