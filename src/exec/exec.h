@@ -35,31 +35,38 @@ struct StartRequest {
   std::string task;
   std::string key;
   std::shared_ptr<const RuleBody> rule;
-  std::vector<std::string> argv;                              // kCommand; for kShell {"/bin/sh","-c",text}
-  std::vector<std::pair<std::string, std::string>> env;       // the rule's `env`, literal values
-  std::vector<std::pair<std::string, SecretRef>> secret_env;  // resolved by the executor just before the start
-  std::string cwd;                                            // absolute; empty: the attempt's own private folder
-  std::string method, url, body;                              // kHttp
+  std::vector<std::string> argv;                         // kCommand; for kShell {"/bin/sh","-c",text}
+  std::vector<std::pair<std::string, std::string>> env;  // the rule's `env`, literal values
+  std::vector<std::pair<std::string, SecretRef>>
+      secret_env;                 // resolved by the executor just before the start
+  std::string cwd;                // absolute; empty: the task's own private folder, work/<task>
+  std::string folder;             // of the rule file: secret files are relative to it
+  std::string method, url, body;  // kHttp
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<std::pair<std::string, SecretRef>> secret_headers;
   std::optional<SecretRef> secret_body;
   Millis timeout = Minutes(30);
-  // DUECOURSE_* variables, in order (TASK RUN_ID ATTEMPT ATTEMPTS_MAX SCHEDULED_AT SCHEDULED_LOCAL BUSINESS_DATE KEY FENCE
-  // TRIGGER DEADLINE TIMEZONE…); HTTP agents get the same as JSON in the body's place where none is written, and as headers.
+  // DUECOURSE_* variables, in order (TASK RUN_ID ATTEMPT ATTEMPTS_MAX SCHEDULED_AT SCHEDULED_LOCAL
+  // BUSINESS_DATE KEY FENCE TRIGGER DEADLINE TIMEZONE…); HTTP agents get the same as JSON in the body's place
+  // where none is written, and as headers.
   std::vector<std::pair<std::string, std::string>> context;
 };
 
 // How an unfinished attempt of a former daemon stands.
 struct Inspection {
   AttemptRef ref;
-  enum class Found { kNotStarted, kGone, kAlive };  // kAlive: still there after KILL (a process in the kernel's hands)
+  enum class Found {
+    kNotStarted,
+    kGone,
+    kAlive
+  };  // kAlive: still there after KILL (a process in the kernel's hands)
   Found found = Found::kGone;
-  std::string text;   // "ended process 4711 and 2 children"
+  std::string text;  // "ended process 4711 and 2 children"
 };
 
 struct ExecSink {
-  std::function<void(AttemptRef, std::string process)> started;   // "pid 4711"
-  std::function<void(AttemptRef, Ending)> ended;                  // exactly once for each Start
+  std::function<void(AttemptRef, std::string process)> started;  // "pid 4711"
+  std::function<void(AttemptRef, Ending)> ended;                 // exactly once for each Start
   std::function<void(Inspection)> inspected;
 };
 
@@ -78,25 +85,35 @@ class Executor {
 };
 
 struct ExecOptions {
-  std::string data_folder;          // attempts/ (markers, private folders) and output/ below it
-  std::string store_id;             // given to children, so that orphans are found by environment too
+  std::string data_folder;  // absolute; attempts/ (markers), work/ (private folders) and output/ are below it
+  std::string store_id;     // given to children, so that orphans are found by environment too
   std::vector<std::string> http_allow;
-  int spawn_threads = 4;            // four threads of posix_spawn start some 3,400 processes a second on two cores
+  int spawn_threads = 4;  // four threads of posix_spawn start some 3,400 processes a second on two cores
   int command_slots = 256;
   int http_slots = 512;
+  std::string helper_program =
+      "/proc/self/exe";  // its main hands the verb __exec to ExecHelperMain (exec/helper.h)
+  std::string scratch_folder =
+      "/tmp";               // result files of rules with another `user`, who cannot enter data_folder
+  double clock_rate = 1.0;  // seconds of `clock` in a real one, where a test runs it faster
 };
 std::unique_ptr<Executor> NewExecutor(ExecOptions options, const Clock& clock, Log& log, ExecSink sink);
 
 // Captured output of an attempt, as kept on disk: head and tail with the number of bytes dropped between.
 struct CapturedOutput {
-  std::string out;
+  bool stored = false;  // false: it wrote nothing (its detail has the sizes), or its time was up
+  std::string out;      // the bytes themselves, without a mark where some were dropped
   std::string err;
-  int64_t out_bytes = 0, err_bytes = 0;       // written by the process
+  int64_t out_bytes = 0, err_bytes = 0;  // written by the process
   int64_t out_dropped = 0, err_dropped = 0;
-  std::string out_sha256, err_sha256;         // of what the process wrote
+  int64_t out_head = 0, err_head = 0;  // where dropped bytes are missing: after so many of those kept
+  std::string out_sha256, err_sha256;  // of what the process wrote
 };
+// Errors: something is there and cannot be read.
 Result<CapturedOutput> ReadOutput(const std::string& data_folder, const std::string& run_id, int attempt);
-// Removes outputs older than their rule's keep (written in them). Bounded work a call; returns how many.
+// Removes outputs whose `output.keep` ended before the UTC day of `now`. At most kPruneMax a call; returns
+// how many.
+inline constexpr int kPruneMax = 1000;
 int PruneOutputs(const std::string& data_folder, Instant now);
 
 }  // namespace duecourse

@@ -1,0 +1,168 @@
+#include "exec/command.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "exec/failpoint.h"
+#include "exec/marker.h"
+
+namespace duecourse {
+namespace {
+
+// One look at all processes serves whatever ended in this time.
+constexpr int64_t kSweepPauseUs = 1'000'000;
+
+}  // namespace
+
+CommandRunner::CommandRunner(Options options, Pool& pool)
+    : options_(options),
+      pool_(pool),
+      launcher_(options.exec, options.clock, options.soft_files),
+      finisher_(options.exec, options.clock, options.log),
+      watch_({options.clock, options.log, options.exec.clock_rate,
+              [this](std::unique_ptr<Child> child) { PostFinish(std::move(child)); }}) {}
+
+void CommandRunner::Start(StartRequest request) {
+  {
+    MutexLock lock(mutex_);
+    Place& place = places_[AttemptName(request.ref)];
+    if (in_use_ >= options_.slots) {
+      waiting_.push_back(std::move(request));
+      return;
+    }
+    place.waiting = false;
+    ++in_use_;
+  }
+  PostLaunch(std::move(request), 0);
+}
+
+void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
+  bool dropped = false;
+  {
+    MutexLock lock(mutex_);
+    auto found = places_.find(AttemptName(ref));
+    if (found == places_.end()) return;
+    Place& place = found->second;
+    if (place.waiting) {
+      std::erase_if(waiting_, [&ref](const StartRequest& request) { return request.ref == ref; });
+      places_.erase(found);
+      dropped = true;
+    } else if (!place.watched) {
+      if (!place.kill.has_value()) place.kill = why;
+      return;
+    }
+  }
+  if (!dropped) return watch_.Kill(ref, why);
+  // Not from here: whoever calls Kill may hold what the sink needs.
+  pool_.Post(MakeJob([this, ref, why] {
+    options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
+                                                     options_.slots, " command slots")));
+  }));
+}
+
+void CommandRunner::PostLaunch(StartRequest request, int tries) {
+  pool_.Post(
+      MakeJob([this, request = std::move(request), tries]() mutable { Launch(std::move(request), tries); }));
+}
+
+void CommandRunner::Launch(StartRequest request, int tries) {
+  const AttemptRef ref = request.ref;
+  std::optional<KillWhy> kill;
+  {
+    MutexLock lock(mutex_);
+    kill = places_.at(AttemptName(ref)).kill;
+  }
+  if (kill.has_value())
+    return End(ref, NotStartedEnding(StrCat(KillWhyName(*kill), " before it was started")));
+  Launcher::Launched launched = launcher_.Launch(request);
+  if (Ending* ending = std::get_if<Ending>(&launched)) return End(ref, std::move(*ending));
+  if (auto* child = std::get_if<std::unique_ptr<Child>>(&launched)) return OnRunning(std::move(*child));
+
+  const SpawnFault& fault = std::get<SpawnFault>(launched);
+  const std::string text = StrCat(fault.step, ": ", ErrnoText(fault.error));
+  if (tries + 1 >= kLaunchTriesMax) {
+    return End(ref, NotStartedEnding(
+                        StrCat("the machine has had no room for it in ", kLaunchTriesMax, " tries: ", text)));
+  }
+  if (tries == 0) {
+    options_.log.Warning("launch_waits",
+                         Json::MakeObject().Set("attempt", AttemptName(ref)).Set("error", text));
+  }
+  watch_.AfterReal(kLaunchPauseUs, MakeJob([this, request = std::move(request), tries]() mutable {
+                     PostLaunch(std::move(request), tries + 1);
+                   }));
+}
+
+void CommandRunner::OnRunning(std::unique_ptr<Child> child) {
+  const AttemptRef ref = child->ref;
+  options_.sink.started(ref, StrCat("pid ", child->pid));
+  std::optional<KillWhy> kill;
+  {
+    // Both under the lock: a Kill that finds it watched must come to the watch after it, and it may end at
+    // once.
+    MutexLock lock(mutex_);
+    Place& place = places_.at(AttemptName(ref));
+    place.watched = true;
+    kill = place.kill;
+    watch_.Add(std::move(child));
+  }
+  if (kill.has_value()) watch_.Kill(ref, *kill);
+}
+
+void CommandRunner::PostFinish(std::unique_ptr<Child> child) {
+  pool_.Post(MakeJob([this, child = std::move(child)]() mutable { Finish(std::move(child)); }));
+}
+
+void CommandRunner::Finish(std::unique_ptr<Child> child) {
+  if (!finisher_.EndLeftovers(*child)) {
+    constexpr int64_t kAgainUs = 1'000'000;
+    watch_.AfterReal(kAgainUs,
+                     MakeJob([this, child = std::move(child)]() mutable { PostFinish(std::move(child)); }));
+    return;
+  }
+  Ending ending = finisher_.Finish(*child);
+  if (Finisher::NeedsSweep(*child)) NoteForSweep(*child);
+  Failpoint("exec.before_end");
+  const AttemptRef ref = child->ref;
+  child.reset();  // whoever hears of the end finds nothing of it left
+  End(ref, std::move(ending));
+}
+
+void CommandRunner::End(const AttemptRef& ref, Ending ending) {
+  std::optional<StartRequest> next;
+  {
+    MutexLock lock(mutex_);
+    places_.erase(AttemptName(ref));
+    if (waiting_.empty()) {
+      --in_use_;
+    } else {
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+      places_.at(AttemptName(next->ref)).waiting = false;
+    }
+  }
+  if (next.has_value()) PostLaunch(*std::move(next), 0);
+  options_.sink.ended(ref, std::move(ending));
+}
+
+void CommandRunner::NoteForSweep(const Child& child) {
+  bool first = false;
+  {
+    MutexLock lock(mutex_);
+    first = to_sweep_.empty();
+    to_sweep_.emplace(child.ref.run_id, child.ref.fence);
+  }
+  if (!first) return;
+  watch_.AfterReal(kSweepPauseUs, MakeJob([this] { pool_.Post(MakeJob([this] { Sweep(); })); }));
+}
+
+void CommandRunner::Sweep() {
+  std::set<std::pair<std::string, int64_t>> attempts;
+  {
+    MutexLock lock(mutex_);
+    std::swap(attempts, to_sweep_);
+  }
+  finisher_.Sweep(attempts);
+}
+
+}  // namespace duecourse

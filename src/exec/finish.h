@@ -1,0 +1,46 @@
+// From an ended command to its Ending: what it left running is ended or counted,
+// the rest of its output is read, its result file is read, its output is stored.
+//
+// Blocks; any thread but the engine's and the watch's.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/child.h"
+#include "exec/exec.h"
+
+namespace duecourse {
+
+class Finisher {
+ public:
+  Finisher(const ExecOptions& options, const Clock& clock, Log& log)
+      : options_(options), clock_(clock), log_(log) {}
+
+  // Ends what is left of it (by KILL: the direct child has ended, and with it the work), or counts it where
+  // the rule keeps background children and nobody ended the attempt by force. False: something does not end,
+  // ask again; the attempt must not be reported meanwhile, or another one of its key would run beside it.
+  bool EndLeftovers(Child& child) const;
+  Ending Finish(Child& child) const;
+  // Processes of these attempts that hid from EndLeftovers (own session, own output) are ended and logged.
+  void Sweep(const std::set<std::pair<std::string, int64_t>>& attempts) const;
+  // True where EndLeftovers took the quick way, which cannot see such processes.
+  static bool NeedsSweep(const Child& child);
+
+ private:
+  void ReadRest(ChildStream& stream) const;
+  void ReadResult(Child& child, Ending& ending) const;
+
+  const ExecOptions& options_;
+  const Clock& clock_;
+  Log& log_;
+};
+
+const char* KillWhyName(KillWhy why);  // "window_end"
+// "mytool" out of what a shell says when it finds no command; empty where it says nothing of the kind.
+std::string CommandOfShellMessage(std::string_view err_tail, std::string_view complaint);
+
+}  // namespace duecourse

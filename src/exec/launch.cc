@@ -1,0 +1,273 @@
+#include "exec/launch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+#include "exec/failpoint.h"
+#include "exec/marker.h"
+#include "exec/process.h"
+
+namespace duecourse {
+namespace {
+
+constexpr int kExitConfiguration = 78;  // EX_CONFIG of sysexits(3)
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
+
+// The umask of this process, read without changing it.
+int OwnUmask() {
+  Result<std::string> status = ReadFile("/proc/self/status", 64u << 10);
+  if (!status.ok()) return -1;
+  for (std::string_view line : Split(*status, '\n')) {
+    if (!line.starts_with("Umask:")) continue;
+    int bits = 0;
+    for (char c : Trim(line.substr(6))) bits = bits * 8 + (c - '0');
+    return bits;
+  }
+  return -1;  // then every command's is set explicitly
+}
+
+Ending ExitEnding(int code, const std::string& text) {
+  Ending ending;
+  ending.kind = Ending::Kind::kExit;
+  ending.code = code;
+  ending.summary = StrCat("exit ", code, ": ", text);
+  ending.detail = Json::MakeObject().Set("started", false);
+  return ending;
+}
+
+Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
+  if (fault.step == "setgroups" || fault.step == "setgid" || fault.step == "setuid") {
+    return ConfigurationEnding(
+        "user_refused", StrCat("the user could not be taken on: ", fault.step, ": ", ErrnoText(fault.error)));
+  }
+  if (fault.step != "exec") return NotStartedEnding(StrCat(fault.step, ": ", ErrnoText(fault.error)));
+  switch (fault.error) {
+    case ENOENT:
+      return ExitEnding(kExitNotFound,
+                        StrCat("command not found: ", program,
+                               " is there, but the interpreter that its first line names is not"));
+    case ENOEXEC:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program,
+                               " is neither a program for this machine nor a script that begins with #!"));
+    case EACCES:
+      return ExitEnding(kExitNotExecutable, StrCat("not executable: ", program, ": ", ErrnoText(EACCES)));
+    case E2BIG:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program, ": its arguments and environment are too large"));
+    default:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program, ": ", ErrnoText(fault.error)));
+  }
+}
+
+}  // namespace
+
+struct Launcher::Prepared {
+  std::optional<Account> other;  // where it is not the daemon's own
+  Fd cwd;
+  std::string cwd_path;
+  std::string result_path;
+  std::string scratch;
+  Fd result_folder;
+  SpawnPlan plan;
+};
+
+Ending ConfigurationEnding(const std::string& said_code, const std::string& summary) {
+  Ending ending;
+  ending.kind = Ending::Kind::kExit;
+  ending.code = kExitConfiguration;
+  ending.said_code = said_code;
+  ending.summary = StrCat("not started: ", summary);
+  ending.detail = Json::MakeObject().Set("started", false);
+  return ending;
+}
+
+Ending NotStartedEnding(const std::string& summary) {
+  Ending ending;
+  ending.kind = Ending::Kind::kNotStarted;
+  ending.request_sent = false;
+  ending.summary = StrCat("not started: ", summary);
+  ending.detail = Json::MakeObject().Set("started", false);
+  return ending;
+}
+
+std::string WorkFolder(const std::string& data_folder, const std::string& task) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string name;
+  for (char c : task) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    if (plain || (c == '.' && !name.empty())) {
+      name += c;
+    } else {
+      const unsigned char byte = static_cast<unsigned char>(c);
+      name += {'%', kHex[byte >> 4], kHex[byte & 0xF]};
+    }
+  }
+  return StrCat(data_folder, "/work/", name);
+}
+
+Launcher::Launcher(const ExecOptions& options, const Clock& clock, uint64_t soft_files)
+    : options_(options),
+      clock_(clock),
+      soft_files_(soft_files),
+      boot_id_(BootId()),
+      own_(OwnAccount()),
+      own_umask_(OwnUmask()) {}
+
+std::optional<Ending> Launcher::PrepareAccount(const StartRequest& request, Prepared& prepared) const {
+  const std::string& user = request.rule->execution.user;
+  if (user.empty()) return std::nullopt;
+  Result<Account> account = FindAccount(user);
+  if (!account.ok()) return ConfigurationEnding("user_unknown", account.error().message());
+  if (account->uid == own_.uid) return std::nullopt;
+  if (own_.uid != 0) {
+    return ConfigurationEnding("user_refused",
+                               StrCat("user ", user, ": the daemon runs as ", own_.name,
+                                      "; only one that runs as root can start commands as somebody else"));
+  }
+  prepared.other = *account;
+  return std::nullopt;
+}
+
+std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepared& prepared) const {
+  prepared.cwd_path = request.cwd;
+  if (prepared.cwd_path.empty()) {
+    prepared.cwd_path = WorkFolder(options_.data_folder, request.task);
+    if (::mkdir(prepared.cwd_path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(errno)));
+    }
+  }
+  prepared.cwd = Fd(::open(prepared.cwd_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!prepared.cwd.valid()) {
+    const bool missing = errno == ENOENT;
+    return ConfigurationEnding(missing ? "workdir_missing" : "workdir_unusable",
+                               missing ? StrCat("workdir ", prepared.cwd_path, " does not exist")
+                                       : StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(errno)));
+  }
+  if (request.cwd.empty() && prepared.other.has_value() &&
+      ::fchownat(prepared.cwd.get(), "", prepared.other->uid, prepared.other->gid, AT_EMPTY_PATH) != 0) {
+    return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": cannot be given to ",
+                                   prepared.other->name, ": ", ErrnoText(errno)));
+  }
+  return std::nullopt;
+}
+
+// Another user cannot enter the data folder, so that its result file has a folder of its own elsewhere.
+std::optional<Ending> Launcher::PrepareResult(const StartRequest& request, Prepared& prepared) const {
+  if (!prepared.other.has_value()) {
+    prepared.result_path = ResultPath(options_.data_folder, request.ref);
+    return std::nullopt;
+  }
+  std::string folder = StrCat(options_.scratch_folder, "/duecourse-XXXXXX");
+  if (::mkdtemp(folder.data()) == nullptr) {
+    return NotStartedEnding(StrCat("folder for the result file, ", folder, ": ", ErrnoText(errno)));
+  }
+  prepared.scratch = folder;
+  prepared.result_path = StrCat(folder, "/result");
+  prepared.result_folder = Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!prepared.result_folder.valid() ||
+      ::fchown(prepared.result_folder.get(), prepared.other->uid, prepared.other->gid) != 0) {
+    const int error = errno;
+    ::rmdir(folder.c_str());
+    return NotStartedEnding(StrCat("folder for the result file, ", folder, ": ", ErrnoText(error)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prepared& prepared) const {
+  if (request.argv.empty()) return ConfigurationEnding("command_missing", "the command is empty");
+  for (const std::string& argument : request.argv) {
+    if (argument.find('\0') == std::string::npos) continue;
+    return ConfigurationEnding("argument_unusable",
+                               "an argument has a NUL byte in it, which no program can be given");
+  }
+  const Account& account = prepared.other.has_value() ? *prepared.other : own_;
+  Result<Environment> environment =
+      BuildEnvironment({request, account, options_.store_id, prepared.result_path});
+  if (!environment.ok()) return ConfigurationEnding("environment_unusable", environment.error().message());
+  const std::string* path = environment->Find("PATH");
+  ProgramPlace place = FindProgram(request.argv[0], *path, prepared.cwd_path);
+  if (place.found == ProgramPlace::Found::kNotFound) {
+    return ExitEnding(kExitNotFound, StrCat("command not found: ", request.argv[0]));
+  }
+  if (place.found == ProgramPlace::Found::kNotExecutable) {
+    return ExitEnding(kExitNotExecutable, StrCat("not executable: ", place.path));
+  }
+  SpawnPlan& plan = prepared.plan;
+  plan.program = place.path;
+  plan.argv = request.argv;
+  plan.environment = environment->Entries();
+  plan.cwd = prepared.cwd.get();
+  plan.helper_program = options_.helper_program;
+  if (request.rule->execution.umask_bits != own_umask_) plan.umask_bits = request.rule->execution.umask_bits;
+  plan.account = prepared.other;
+  plan.soft_files = soft_files_;
+  return std::nullopt;
+}
+
+std::optional<Ending> Launcher::Prepare(const StartRequest& request, Prepared& prepared) const {
+  std::optional<Ending> ending = PrepareAccount(request, prepared);
+  if (!ending.has_value()) ending = PrepareFolder(request, prepared);
+  if (!ending.has_value()) ending = PrepareResult(request, prepared);
+  if (!ending.has_value()) ending = PrepareProgram(request, prepared);
+  return ending;
+}
+
+Launcher::Launched Launcher::Launch(const StartRequest& request) const {
+  Prepared prepared;
+  std::optional<Ending> ending = Prepare(request, prepared);
+  Launched launched = ending.has_value() ? Launched(*std::move(ending)) : Run(request, prepared);
+  if (!std::holds_alternative<std::unique_ptr<Child>>(launched)) {
+    // Certainly nothing runs, so nothing may say that it might.
+    if (!prepared.scratch.empty()) ::rmdir(prepared.scratch.c_str());
+    RemoveMarker(options_.data_folder, request.ref);
+  }
+  return launched;
+}
+
+Launcher::Launched Launcher::Run(const StartRequest& request, Prepared& prepared) const {
+  Failpoint("exec.before_marker");
+  Result<Marker> marker = Marker::Write(options_.data_folder, request.ref, boot_id_);
+  if (!marker.ok()) return NotStartedEnding(marker.error().message());
+  if (!prepared.scratch.empty()) {
+    Status noted = marker->AddScratch(prepared.scratch);
+    if (!noted.ok()) return NotStartedEnding(noted.error().message());
+  }
+  Failpoint("exec.after_marker");
+  auto child = std::make_unique<Child>(request.rule->execution.output_max);
+  child->started = clock_.Monotonic();
+  std::variant<Spawned, SpawnFault> spawned = Spawn(prepared.plan);
+  if (const SpawnFault* fault = std::get_if<SpawnFault>(&spawned)) {
+    if (fault->exhausted()) return *fault;
+    return FaultEnding(*fault, prepared.plan.program);
+  }
+  Failpoint("exec.after_spawn");
+  Spawned& running = std::get<Spawned>(spawned);
+  child->ref = request.ref;
+  child->rule = request.rule;
+  child->pid = running.pid;
+  std::optional<ProcessStat> stat = ReadProcessStat(running.pid);  // ours and not reaped: it is there
+  child->start = stat.has_value() ? stat->start : 0;
+  // Without this line the process would still be found by its environment.
+  Status noted = marker->AddProcess(child->pid, child->start);
+  child->marker_note = noted.ok() ? "" : noted.error().message();
+  child->pidfd = std::move(running.pidfd);
+  child->out.fd = std::move(running.out);
+  child->err.fd = std::move(running.err);
+  child->timeout = request.timeout;
+  child->result_path = prepared.result_path;
+  child->scratch = prepared.scratch;
+  child->result_folder = std::move(prepared.result_folder);
+  return child;
+}
+
+}  // namespace duecourse
