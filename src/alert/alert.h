@@ -102,7 +102,7 @@ struct SendResult {
   bool taken = false;
   std::string channel;                // that took it
   std::string error;                  // where nobody took it: what each channel said, in order
-  std::optional<Millis> retry_after;  // the shortest pause that a channel asked for: not before that
+  std::optional<Millis> retry_after;  // all asked for a pause: the shortest; not before that
 };
 class AlertSender {
  public:

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/shown.h"
 #include "base/text.h"
 
 namespace duecourse {
@@ -173,22 +174,27 @@ bool Drain(int fd, size_t keep, std::string& output) {
   return true;
 }
 
-// True where the process ended within the time. Output is drained meanwhile.
-bool AwaitEnd(Started& started, size_t keep, int64_t deadline_us, std::string& output) {
+enum class Awaited { kEnded, kTimeUp, kCancelled };
+
+// Until the process ends, its time is up, or `cancel_fd` (-1: none) is readable. Output is drained meanwhile.
+Awaited AwaitEnd(Started& started, const ChildRequest& request, int64_t deadline_us, int cancel_fd,
+                 std::string& output) {
   bool open = true;
   while (true) {
     const int64_t left_us = deadline_us - MonotonicMicros();
-    std::array<pollfd, 2> waits = {pollfd{started.process.get(), POLLIN, 0},
-                                   pollfd{open ? started.output.get() : -1, POLLIN, 0}};
+    std::array<pollfd, 3> waits = {pollfd{started.process.get(), POLLIN, 0},
+                                   pollfd{open ? started.output.get() : -1, POLLIN, 0},
+                                   pollfd{cancel_fd, POLLIN, 0}};
     const int64_t wait_ms = std::clamp<int64_t>((left_us + 999) / 1000, 0, 60'000);
     const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
-    if (ready < 0 && errno != EINTR) return false;
-    if (ready > 0 && waits[1].revents != 0) open = Drain(started.output.get(), keep, output);
+    if (ready < 0 && errno != EINTR) return Awaited::kTimeUp;
+    if (ready > 0 && waits[1].revents != 0) open = Drain(started.output.get(), request.output_max, output);
     if (ready > 0 && waits[0].revents != 0) {
-      if (open) Drain(started.output.get(), keep, output);
-      return true;
+      if (open) Drain(started.output.get(), request.output_max, output);
+      return Awaited::kEnded;
     }
-    if (MonotonicMicros() >= deadline_us) return false;
+    if (ready > 0 && waits[2].revents != 0) return Awaited::kCancelled;
+    if (MonotonicMicros() >= deadline_us) return Awaited::kTimeUp;
   }
 }
 
@@ -214,22 +220,27 @@ ChildEnding RunChild(const ChildRequest& request) {
   }
   Started& started = *spawned;
   std::string output;
-  const bool in_time = AwaitEnd(started, request.output_max, deadline_us, output);
+  const Awaited awaited = AwaitEnd(started, request, deadline_us, request.cancel_fd, output);
+  const bool in_time = awaited == Awaited::kEnded;
   // The group is killed before its leader is reaped: until then its number cannot belong to anybody else.
   ::kill(-started.pid, SIGKILL);
-  const bool gone = in_time || AwaitEnd(started, request.output_max,
-                                        MonotonicMicros() + kChildReapPatience.count * 1000, output);
+  const int64_t patience_us = MonotonicMicros() + kChildReapPatience.count * 1000;
+  const bool gone = in_time || AwaitEnd(started, request, patience_us, -1, output) == Awaited::kEnded;
   siginfo_t info{};
   const bool reaped =
       gone && ::waitid(P_PIDFD, static_cast<id_t>(started.process.get()), &info, WEXITED) == 0;
-  if (in_time && reaped) ending = EndingOf(info);
-  if (!in_time) {
+  if (in_time && reaped) {
+    ending = EndingOf(info);
+  } else if (in_time) {
+    ending.text = StrCat("its end could not be read: ", ErrnoText(errno));
+  } else if (awaited == Awaited::kCancelled) {
+    ending.kind = ChildEnding::Kind::kCancelled;
+    ending.text = "ended because the daemon stops";
+  } else {
     ending.kind = ChildEnding::Kind::kTimedOut;
     ending.text = StrCat("still running after ", FormatMillis(request.timeout));
-    if (!gone) ending.text += StrCat("; process ", started.pid, " does not die, it hangs in the kernel");
-  } else if (!reaped) {
-    ending.text = StrCat("its end could not be read: ", ErrnoText(errno));
   }
+  if (!gone) ending.text += StrCat("; process ", started.pid, " does not die, it hangs in the kernel");
   if (output.size() > request.output_max) output.erase(0, output.size() - request.output_max);
   ending.output = std::move(output);
   return ending;
@@ -239,11 +250,7 @@ std::string LastLine(std::string_view output, size_t longest) {
   output = Trim(output);
   const size_t start = output.find_last_of("\r\n");
   if (start != std::string_view::npos) output.remove_prefix(start + 1);
-  std::string shown = ShowBytes(Trim(output), false);
-  if (shown.size() <= longest) return shown;
-  size_t cut = longest;
-  while (cut > 0 && (static_cast<unsigned char>(shown[cut]) & 0xC0) == 0x80) --cut;
-  return shown.substr(0, cut) + "…";
+  return Shown(Trim(output), longest);
 }
 
 }  // namespace duecourse

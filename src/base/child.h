@@ -32,10 +32,11 @@ struct ChildRequest {
   std::string input;
   size_t output_max = 64u << 10;
   Millis timeout = Seconds(10);  // real time, of everything
+  int cancel_fd = -1;            // once it is readable the child is killed; borrowed, -1: none
 };
 
 struct ChildEnding {
-  enum class Kind { kExit, kSignal, kTimedOut, kNotStarted };
+  enum class Kind { kExit, kSignal, kTimedOut, kCancelled, kNotStarted };
   Kind kind = Kind::kNotStarted;
   int code = 0;        // exit code or signal
   std::string output;  // the last output_max bytes of both streams, as they came

@@ -1,7 +1,8 @@
 #include "base/child.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -125,6 +126,19 @@ TEST(ChildTest, NothingThatItLeavesBehindLivesOnOrHoldsUs) {
 TEST(ChildTest, AChildThatIgnoresTermIsKilledAtTheDeadline) {
   ChildEnding ending = Shell("trap '' TERM INT HUP; while :; do :; done", Millis{300});
   EXPECT_EQ(ending.text, "still running after 300ms");
+}
+
+TEST(ChildTest, AChildIsEndedWhenItIsNoLongerWanted) {
+  Fd cancel(::eventfd(0, EFD_CLOEXEC));
+  ChildRequest request;
+  request.argv = {"tail", "-f", "/dev/null"};
+  request.cancel_fd = cancel.get();
+  const uint64_t one = 1;
+  ASSERT_EQ(::write(cancel.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  const int64_t begun = MonotonicMicros();
+  ChildEnding ending = RunChild(request);
+  EXPECT_EQ(ending.kind, Kind::kCancelled);
+  EXPECT_LT(MonotonicMicros() - begun, 5'000'000);
 }
 
 TEST(ChildTest, TheLastLineIsSafeToShow) {
