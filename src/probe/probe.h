@@ -18,33 +18,43 @@
 
 namespace duecourse {
 
-inline constexpr size_t kProbeMaxBody = 64u << 10;     // of an HTTP answer or a command's output
-inline constexpr int64_t kProbeMaxFileBytes = int64_t{8} << 30;  // read for rows and checksums, deadline permitting
+inline constexpr size_t kProbeMaxBody = 64u << 10;  // of an HTTP answer or a command's output
+// Read for rows and checksums, deadline permitting.
+inline constexpr int64_t kProbeMaxFileBytes = 8'589'934'592;
 
 // Rendered for one run; holds no template.
 struct ProbeRequest {
   uint64_t ticket = 0;
-  std::shared_ptr<const RuleBody> rule;    // keeps `condition` alive
-  const Precondition* condition = nullptr; // its type is kFile, kHttp or kCommand
-  std::string share_key;                   // everything that decides the answer, rendered
-  std::string path;                        // kFile: absolute
+  std::shared_ptr<const RuleBody> rule;     // keeps `condition` alive
+  const Precondition* condition = nullptr;  // its type is kFile, kHttp or kCommand
+  std::string share_key;                    // everything that decides the answer, rendered
+  std::string path;                         // kFile: absolute
   std::string first_line;
-  std::string checksum;                    // hex, or an absolute path
+  std::string checksum;  // hex, or an absolute path
   std::optional<Instant> modified_after;
-  std::string url;                         // kHttp
-  std::vector<std::pair<std::string, std::string>> headers;  // secrets are resolved by the prober, see `secrets`
+  std::string url;  // kHttp
+  // Of the condition's headers those that are no secrets. Secret ones, and a secret body, are read by the
+  // prober.
+  std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  std::vector<std::string> argv;           // kCommand
-  std::string folder;                      // of the rule file: a command's working folder
+  std::vector<std::string> argv;  // kCommand
+  std::string folder;             // of the rule file: a command's working folder
   Millis timeout = Seconds(10);
 };
 
+// Codes of answers, stable outside names (docs/reference/preconditions.md says what to do about each):
+//   all        met timed_out
+//   file       missing too_old unstable content_wrong checksum_missing bad_checksum forbidden not_regular
+//              unreadable unresolved too_big
+//   http       too_slow redirect_loop too_big dns connect tls forbidden broken bad_call status not_json
+//              condition_false secret
+//   command    exit killed not_started
 struct ProbeAnswer {
   uint64_t ticket = 0;
   PreconditionFact::Answer answer = PreconditionFact::Answer::kCheckFailed;
-  std::string code;      // "met" "missing" "too_old" "unstable" "content_wrong" "timed_out" "too_slow" "redirect_loop" "too_big" "dns" "status" "condition_false" "exit" "unreadable" "connect"…
-  std::string text;      // a clause for people: "in/2025-06-01.csv is not there"
-  Instant at;            // wall clock when observed
+  std::string code;
+  std::string text;  // a clause for people: "in/2025-06-01.csv is not there"; safe to show
+  Instant at;        // wall clock when observed
 };
 
 class Prober {
@@ -56,9 +66,11 @@ class Prober {
 using ProbeSink = std::function<void(ProbeAnswer)>;
 
 struct ProbeOptions {
-  std::vector<std::string> file_roots;   // folders that may be read; empty: any
-  std::vector<std::string> http_allow;
-  int threads = 4;                       // for files; HTTP has one thread for all
+  std::vector<std::string> file_roots;  // folders that may be read; empty: any
+  std::vector<std::string>
+      http_allow;     // as AddressGuard reads them; empty: loopback, beside public addresses
+  int threads = 4;    // usually, for files; commands have four of their own, HTTP has one for all
+  double rate = 1.0;  // of the clock: timeouts are waited for in real time, divided by it
 };
 std::unique_ptr<Prober> NewProber(ProbeOptions options, const Clock& clock, ProbeSink sink);
 

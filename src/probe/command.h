@@ -1,0 +1,23 @@
+// Command preconditions: exit 0 is a yes, exit 1 a no, anything else means that
+// the check itself failed. Runs in the rule's folder, without a shell, with a
+// clean environment; killed with its whole group at the deadline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probe/look.h"
+
+namespace duecourse {
+
+struct CommandCheck {
+  std::vector<std::string> argv;
+  std::string folder;
+  Millis timeout;       // as the rule says it
+  Millis real_timeout;  // as it is waited for
+};
+
+// Blocks. `cancel_fd`: readable once nobody wants the answer any more; -1: none.
+Observation CheckCommand(const CommandCheck& check, int cancel_fd);
+
+}  // namespace duecourse
