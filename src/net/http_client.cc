@@ -115,8 +115,6 @@ HttpError ErrorOf(CURLcode code) {
       return HttpError::kTimeout;
     case CURLE_TOO_MANY_REDIRECTS:
       return HttpError::kRedirectLoop;
-    case CURLE_FILESIZE_EXCEEDED:
-      return HttpError::kTooLarge;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
@@ -341,9 +339,7 @@ void HttpClient::Impl::RefuseWaiting() {
       waiting.swap(to_begin);
     }
     if (waiting.empty()) return;
-    for (std::unique_ptr<Transfer>& transfer : waiting) {
-      EndUntried(*transfer, HttpError::kCancelled, "the client is ending");
-    }
+    for (auto& transfer : waiting) EndUntried(*transfer, HttpError::kCancelled, "the client is ending");
   }
 }
 
@@ -363,9 +359,8 @@ bool HttpClient::Impl::TakeOrders() {
 }
 
 void HttpClient::Impl::Begin(std::unique_ptr<Transfer> transfer) {
-  if (std::string fault = HttpClientCallFault(transfer->call); !fault.empty()) {
-    return EndUntried(*transfer, HttpError::kBadCall, std::move(fault));
-  }
+  std::string fault = HttpClientCallFault(transfer->call);
+  if (!fault.empty()) return EndUntried(*transfer, HttpError::kBadCall, std::move(fault));
   transfer->guard = options.guard.get();
   Prepare(*transfer, options.user_agent);
   CHECK(curl_multi_add_handle(multi, transfer->easy) == CURLM_OK);
