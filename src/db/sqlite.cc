@@ -336,4 +336,6 @@ std::optional<std::string> Statement::MaybeText(int column) const {
   return std::string(Text(column));
 }
 
+std::string SqliteVersion() { return sqlite3_libversion(); }
+
 }  // namespace duecourse

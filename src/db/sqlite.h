@@ -165,4 +165,7 @@ class Transaction {
   Database& db_;
 };
 
+// "3.40.1"
+std::string SqliteVersion();
+
 }  // namespace duecourse

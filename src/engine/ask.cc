@@ -132,10 +132,7 @@ Facts EngineState::Gather(const OpenRun& open) {
   facts.opens = run.window_opens;
   facts.ends = run.window_ends;
   if (rule.retry.max_delay && !run.extra) facts.max_delay_end = open.occurrence.start_limit;
-  if (run.state == RunState::kCatchupWaiting) {
-    std::optional<Instant> busy = AvoidEnd(rule.retry, ScheduleOf(rule, open.value).zone, now);
-    if (busy) facts.busy_until = *busy;
-  }
+  facts.owed = run.owed;
   facts.maintenance_until = MaintenanceUntil(*open.task, &facts.maintenance_index);
   facts.counted = run.counted;
   facts.uncounted = run.uncounted;
@@ -149,6 +146,10 @@ Facts EngineState::Gather(const OpenRun& open) {
   facts.store_available = store_available;
   facts.task_limit = rule.trigger.max_concurrency;
   facts.first_attempt = run.attempts == run.uncounted;
+  if (IsCatchupStart(facts)) {
+    std::optional<Instant> busy = AvoidEnd(rule.retry, ScheduleOf(rule, open.value).zone, now);
+    if (busy) facts.busy_until = *busy;
+  }
   if (open.lane != kNoLane) GatherLane(open, facts);
   return facts;
 }
@@ -222,7 +223,7 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.ttl = rule.trigger.lease_ttl;
   if (!open.force.time) {
     claim.not_before = open.run.window_opens;
-    claim.not_after = open.run.window_ends;
+    claim.not_after = StartLimit(Gather(open));
   }
   claim.attempts_max = rule.retry.max_total_attempts;
   claim.task_limit = rule.trigger.max_concurrency;

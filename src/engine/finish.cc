@@ -157,7 +157,7 @@ Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, cons
   facts.now = now;
   facts.outcome = what.outcome;
   facts.failure_class = what.failure_class;
-  facts.retry_after = ending.retry_after;
+  facts.retry_after = what.retry_after;
   bool http = ending.kind == Ending::Kind::kHttp || ending.kind == Ending::Kind::kNetwork ||
               (ending.kind == Ending::Kind::kTimeout && rule.execution.kind == ExecutionRule::Kind::kHttp);
   facts.request_unanswered = http && ending.kind != Ending::Kind::kHttp && ending.request_sent;
@@ -173,7 +173,7 @@ Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, cons
   facts.zone = &ScheduleOf(rule, open.value).zone;
   static const Breaker kClosed;
   facts.breaker = change.after.task.empty() ? &kClosed : &change.after;
-  facts.breaker_manual = change.opened && rule.retry.breaker_manual;
+  facts.breaker_manual = (change.opened || change.reopened) && rule.retry.breaker_manual;
   if (rule.retry.jitter.count > 0) facts.jitter = {random.Between(0, rule.retry.jitter.count)};
   return Recover(facts);
 }

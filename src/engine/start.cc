@@ -1,32 +1,18 @@
 // Starts, heartbeats and kills of attempts.
-#include <algorithm>
-
-#include "base/file.h"
-#include "base/text.h"
+#include "engine/attempt.h"
 #include "engine/state.h"
 
 namespace duecourse {
 
 void EngineState::StartAttempt(OpenRun& open) {
-  const Task& task = *open.task;
-  const ExecutionRule& execution = task.rule().execution;
   open.killed.reset();
   open.ending_cause.clear();
-  TemplateScope scope = ScopeOf(task, open.value, open.occurrence);
-  StartRequest start;
-  start.ref = {open.run.id, open.run.fence, open.run.attempts};
-  start.task = task.id;
-  start.key = open.run.key.value_or("");
-  start.rule = task.body;
-  start.timeout = execution.timeout;
-  start.context = ContextOf(open);
-  if (task.file < open.rules->files.size() && !execution.cwd.empty()) {
-    start.cwd = JoinPath(AbsolutePath(open.rules->files[task.file].folder), execution.cwd);
-  }
-  std::string problem = RenderStart(execution, scope, start);
+  std::string problem;
+  StartRequest start =
+      RenderAttempt({open.rules.get(), open.task, open.value, &open.occurrence, &open.run, open.claim_kind, now}, &problem);
   open.executing = true;
   SetStuckLimit(open);
-  open.renew_at = now + task.rule().trigger.lease_heartbeat;
+  open.renew_at = now + open.task->rule().trigger.lease_heartbeat;
   ArmRun(open, kNever);
   LogStart(open);
   if (problem.empty()) {
@@ -38,64 +24,6 @@ void EngineState::StartAttempt(OpenRun& open) {
   ending.code = 78;  // EX_CONFIG: the rule cannot be carried out as it is written
   ending.summary = problem;
   OnEnded(start.ref, std::move(ending));
-}
-
-std::string EngineState::RenderStart(const ExecutionRule& execution, const TemplateScope& scope, StartRequest& start) {
-  std::string problem;
-  auto render = [&](const Template& text) {
-    Result<std::string> out = Render(text, scope);
-    if (out.ok()) return *out;
-    if (problem.empty()) problem = out.error().message();
-    return std::string();
-  };
-  for (const Template& part : execution.command) start.argv.push_back(render(part));
-  if (execution.kind == ExecutionRule::Kind::kShell) start.argv = {"/bin/sh", "-c", execution.shell};
-  for (const auto& [name, value] : execution.env) {
-    if (value.secret) {
-      start.secret_env.emplace_back(name, *value.secret);
-    } else {
-      start.env.emplace_back(name, render(value.text));
-    }
-  }
-  if (execution.kind != ExecutionRule::Kind::kHttp) return problem;
-  start.method = execution.http.method;
-  start.url = render(execution.http.url);
-  for (const auto& [name, value] : execution.http.headers) {
-    if (value.secret) {
-      start.secret_headers.emplace_back(name, *value.secret);
-    } else {
-      start.headers.emplace_back(name, render(value.text));
-    }
-  }
-  if (execution.http.body) {
-    if (execution.http.body->secret) {
-      start.secret_body = execution.http.body->secret;
-    } else {
-      start.body = render(execution.http.body->text);
-    }
-  }
-  return problem;
-}
-
-std::vector<std::pair<std::string, std::string>> EngineState::ContextOf(const OpenRun& open) const {
-  const RuleBody& rule = open.task->rule();
-  const Zone& zone = ScheduleOf(rule, open.value).zone;
-  std::vector<std::pair<std::string, std::string>> out = {
-      {"DUECOURSE_TASK", open.run.task},
-      {"DUECOURSE_RUN_ID", open.run.id},
-      {"DUECOURSE_ATTEMPT", std::to_string(open.run.attempts)},
-      {"DUECOURSE_ATTEMPTS_MAX", std::to_string(rule.retry.max_total_attempts)},
-      {"DUECOURSE_SCHEDULED_AT", FormatUtc(open.run.due)},
-      {"DUECOURSE_SCHEDULED_LOCAL", FormatLocal(open.run.due, zone)},
-      {"DUECOURSE_TIMEZONE", zone.name()},
-      {"DUECOURSE_BUSINESS_DATE", FormatDay(open.run.business_date)},
-      {"DUECOURSE_KEY", open.run.key.value_or("")},
-      {"DUECOURSE_FENCE", std::to_string(open.run.fence)},
-      {"DUECOURSE_TRIGGER", TriggerKindName(open.claim_kind)},
-      {"DUECOURSE_DEADLINE", FormatUtc(now + rule.execution.timeout)},
-  };
-  if (!open.run.value.empty()) out.emplace_back("DUECOURSE_VALUE", open.run.value);
-  return out;
 }
 
 // Each attempt's line carries the rule's zone, the planned instant in both, and the next due.

@@ -137,8 +137,6 @@ class EngineState {
   void OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply);
   void Close(const std::string& run_id);
   void StartAttempt(OpenRun& open);
-  static std::string RenderStart(const ExecutionRule& execution, const TemplateScope& scope, StartRequest& start);
-  std::vector<std::pair<std::string, std::string>> ContextOf(const OpenRun& open) const;
   void LogStart(const OpenRun& open);
   void KillAttempt(OpenRun& open, KillWhy why, const std::string& cause);
   void OnRunningTimer(OpenRun& open);

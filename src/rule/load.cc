@@ -165,6 +165,14 @@ ServerConfig LoadConfig(const LoadRequest& request, FindingList& findings) {
 
 }  // namespace
 
+LoadedSettings LoadSettings(const LoadRequest& request) {
+  FindingList findings;
+  LoadedSettings loaded;
+  loaded.config = LoadConfig(request, findings);
+  loaded.findings = findings.Take();
+  return loaded;
+}
+
 Loaded LoadRules(const LoadRequest& request) {
   FindingList findings;
   ServerConfig config = LoadConfig(request, findings);

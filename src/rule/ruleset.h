@@ -56,6 +56,12 @@ struct Loaded {
   size_t tasks_seen = 0;
 };
 Loaded LoadRules(const LoadRequest& request);
+// Only the settings, for those who need to know where things are.
+struct LoadedSettings {
+  ServerConfig config;
+  std::vector<Finding> findings;
+};
+LoadedSettings LoadSettings(const LoadRequest& request);
 // The same from texts in memory, for drills, tests and the API. `name` stands in for the file's path.
 struct NamedText {
   std::string name;

@@ -183,7 +183,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
   return JsonResponse(200, Json::MakeObject().Set("tasks", std::move(list)));
 }
 
-HttpResponse Supersede(const ApiQuery& query, Backend& backend, StoreReader& reader) {
+HttpResponse RerunUnderNewKey(const ApiQuery& query, Backend& backend, StoreReader& reader) {
   ApiQuery original = query;
   original.path = "/api/v1/manual/rerun";
   Result<ApiAct> act = ActOf(original);
@@ -241,7 +241,7 @@ HttpResponse Alerts(Params& params, StoreReader& reader) {
 HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& reader) {
   Params params(query);
   const std::string kRun = "/api/v1/runs/";
-  if (query.path.starts_with("supersede:")) return Supersede(query, backend, reader);
+  if (query.path.starts_with("supersede:")) return RerunUnderNewKey(query, backend, reader);
   if (query.path == "/api/v1/tasks") return Tasks(backend, reader);
   if (query.path == "/api/v1/runs") return Runs(params, backend, reader);
   if (query.path == "/api/v1/decisions") return Decisions(params, backend, reader);

@@ -13,6 +13,7 @@ namespace duecourse {
 namespace {
 
 constexpr size_t kInputsMax = 1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
+constexpr Millis kPruneEvery = Minutes(10);
 constexpr int64_t kFiguresMs = 250;      // counting walks the open runs; readers can wait
 constexpr int64_t kIdleWaitMs = 1'000;   // an idle engine steps once a second: health, and a wall clock that was set
 
@@ -98,6 +99,7 @@ void Daemon::StartWorkers() {
   options.http_allow = set->config.http_allow;
   options.command_slots = set->config.command_slots;
   options.http_slots = set->config.http_slots;
+  options.clock_rate = options_.clock_rate;
   executor_ = NewExecutor(std::move(options), clock_, log_, std::move(exec));
   ProbeOptions probe;
   probe.file_roots = set->config.file_roots;
@@ -158,6 +160,7 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pa
     if (inputs.empty() && inputs_.closed()) return;
     stepping_.store(true);
     StepOnce(std::move(inputs));
+    if (clock_.Wall() >= prune_at_) Prune();
     stepping_.store(false);
     last_step_ms_.store(MonotonicMicros() / 1000);
   }
@@ -192,6 +195,21 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
     rules_ = offered_;
     offered_.reset();
   }
+}
+
+// History older than `retention`, a bounded piece at a time, on the store's thread; and outputs whose time is over.
+void Daemon::Prune() {
+  PruneCall call;
+  call.before = clock_.Wall() - rules()->config.retention;
+  prune_at_ = clock_.Wall() + kPruneEvery;
+  store_->Run([this, call](Store& store) {
+    StoreFault fault;
+    std::vector<StoreReply> replies = store.Commit({call}, fault);
+    int outputs = PruneOutputs(options_.data_folder, clock_.Wall());
+    if (fault.kind != StoreFault::Kind::kNone || replies.empty()) return;
+    int64_t rows = std::get<PruneReply>(replies.front()).rows;
+    if (rows > 0 || outputs > 0) log_.Info("pruned", Json::MakeObject().Set("rows", rows).Set("outputs", outputs));
+  });
 }
 
 void Daemon::Apply(std::vector<Effect> effects) {

@@ -21,6 +21,7 @@ struct DaemonOptions {
   LoadRequest rules;               // read again at each reload
   std::string data_folder;         // absolute
   bool init = false;               // serve --init
+  double clock_rate = 1.0;         // seconds of `clock` in a real one, where a test runs it faster
 };
 
 class Daemon : public Backend {
@@ -61,6 +62,7 @@ class Daemon : public Backend {
   void StartNotes(const OpenReply& opened);
   void EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pair<std::string, std::string>> texts);
   void StepOnce(std::vector<Input> inputs);
+  void Prune();
   void Apply(std::vector<Effect> effects);
   void ApplyOne(Effect effect);
   void Answered(const Answer& answer);
@@ -97,6 +99,7 @@ class Daemon : public Backend {
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
   Instant stop_at_ = kNever;                   // engine's thread only
+  Instant prune_at_ = kLongAgo;                // engine's thread only
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);

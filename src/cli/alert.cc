@@ -1,0 +1,43 @@
+// duecourse alert: what was told, and whether it reaches somebody.
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/verbs.h"
+
+namespace duecourse {
+
+int AlertVerb(const Args& args) {
+  if (args.At(0) == "test") {
+    if (args.At(1).empty()) {
+      std::fprintf(stderr, "alert test OWNER [--level P1]\n");
+      return kExitUsage;
+    }
+    std::string level = args.Get("--level", "P2");
+    if (level != "P1" && level != "P2" && level != "P3") {
+      std::fprintf(stderr, "--level is P1, P2 or P3\n");
+      return kExitUsage;
+    }
+    return Finish(args, Post(args, "/api/v1/alerts/test", WhoAndWhy(args).Set("owner", args.At(1)).Set("level", level)));
+  }
+  if (args.At(0) != "list") {
+    std::fprintf(stderr, "alert list [TASK] or alert test OWNER\n");
+    return kExitUsage;
+  }
+  DaemonAnswer answer = Get(args, "/api/v1/alerts", {{"task", args.At(1)}});
+  int code = kExitFine;
+  if (!Good(args, answer, &code)) return code;
+  if (args.json()) {
+    std::printf("%s\n", answer.body.DumpPretty().c_str());
+    return kExitFine;
+  }
+  std::vector<std::vector<std::string>> rows = {{"AT", "LEVEL", "STATE", "CHANNEL", "TITLE"}};
+  for (const Json& alert : answer.body.Get("alerts").AsArray()) {
+    rows.push_back({alert.Get("at").AsString(), alert.Get("level").AsString(), alert.Get("state").AsString(), alert.Get("channel").AsString(),
+                    ShowBytes(alert.Get("title").AsString(), false)});
+  }
+  std::printf("%s", Table(rows).c_str());
+  return kExitFine;
+}
+
+}  // namespace duecourse

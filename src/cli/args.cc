@@ -1,0 +1,124 @@
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "web/version.h"
+
+namespace duecourse {
+
+std::string Args::Get(const std::string& name, const std::string& fallback) const {
+  auto it = values_.find(name);
+  return it == values_.end() ? fallback : it->second;
+}
+
+const std::vector<OptionSpec>& CommonOptions() {
+  static const std::vector<OptionSpec> kOptions = {
+      {"--config", true, "settings file (default ./duecourse.yaml)"},
+      {"--rules", true, "rule file or folder (default: what the settings say, else rules/)"},
+      {"--data", true, "data folder (default: what the settings say, else data/)"},
+      {"--socket", true, "the daemon's socket (default: daemon.sock in the data folder)"},
+      {"--output,-o", true, "table or json"},
+  };
+  return kOptions;
+}
+
+namespace {
+
+// "--output,-o" -> "--output"
+std::string LongName(const char* name) { return std::string(name).substr(0, std::string(name).find(',')); }
+
+struct Parsed {
+  std::map<std::string, std::string> values;
+  std::map<std::string, bool> flags;
+  std::vector<std::string> positional;
+};
+
+void Describe(CLI::App& app, const Verb& verb, Parsed& parsed) {
+  auto add = [&](const OptionSpec& option) {
+    std::string name = LongName(option.name);
+    if (option.takes_value) {
+      app.add_option(option.name, parsed.values[name], option.help);
+    } else {
+      app.add_flag(option.name, parsed.flags[name], option.help);
+    }
+  };
+  for (const OptionSpec& option : verb.options) add(option);
+  for (const OptionSpec& option : CommonOptions()) add(option);
+  CLI::Option* words = app.add_option("args", parsed.positional, verb.usage);
+  words->expected(static_cast<int>(verb.positional_least), static_cast<int>(verb.positional_most));
+  if (verb.positional_most == 0) app.remove_option(words);
+}
+
+Args Collect(CLI::App& app, const Parsed& parsed) {
+  Args args;
+  for (const auto& [name, value] : parsed.values) {
+    if (app.count(name) > 0) args.values_[name] = value;
+  }
+  for (const auto& [name, value] : parsed.flags) {
+    if (value) args.values_[name] = "true";
+  }
+  args.positional_ = parsed.positional;
+  return args;
+}
+
+int Usage(const Verb& verb, const std::string& problem) {
+  std::fprintf(stderr, "duecourse %s: %s\nusage: duecourse %s %s\nmore: duecourse %s --help\n", verb.name, problem.c_str(), verb.name, verb.usage,
+               verb.name);
+  return kExitUsage;
+}
+
+int RunVerb(const Verb& verb, int argc, char** argv) {
+  CLI::App app(StrCat(verb.help, "\nusage: duecourse ", verb.name, " ", verb.usage), StrCat("duecourse ", verb.name));
+  Parsed parsed;
+  Describe(app, verb, parsed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::printf("%s", app.help().c_str());
+    return kExitFine;
+  } catch (const CLI::ParseError& error) {
+    return Usage(verb, error.what());
+  }
+  Args args = Collect(app, parsed);
+  if (args.positional().size() < verb.positional_least) return Usage(verb, "something is missing");
+  if (args.positional().size() > verb.positional_most) return Usage(verb, StrCat("too much: ", args.positional().back()));
+  std::string output = args.Get("--output", "table");
+  if (output != "table" && output != "json") return Usage(verb, "--output is table or json");
+  return verb.run(args);
+}
+
+void Overview() {
+  std::printf("duecourse %s: scheduled tasks that run when they should, once, and explain themselves.\n\n", kVersion);
+  for (const Verb& verb : Verbs()) {
+    std::printf("  %-11s %s\n", verb.name, verb.help);
+  }
+  std::printf("\nduecourse VERB --help says more. Exit codes: 0 fine, 1 problem, 2 usage, 3 refused by a decision.\n");
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  if (argc < 2) {
+    Overview();
+    return kExitUsage;
+  }
+  std::string word = argv[1];
+  if (word == "--help" || word == "-h" || word == "help") {
+    Overview();
+    return kExitFine;
+  }
+  if (word == "--version") word = "version";
+  std::vector<std::string> names;
+  for (const Verb& verb : Verbs()) {
+    if (word == verb.name) return RunVerb(verb, argc - 1, argv + 1);
+    names.emplace_back(verb.name);
+  }
+  std::optional<std::string> nearest = Nearest(word, names);
+  std::fprintf(stderr, "duecourse: there is no verb %s%s\n", word.c_str(), nearest ? StrCat("; did you mean ", *nearest, "?").c_str() : "");
+  return kExitUsage;
+}
+
+}  // namespace duecourse

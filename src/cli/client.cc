@@ -1,0 +1,155 @@
+#include "cli/client.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "net/http_client.h"
+
+namespace duecourse {
+
+Places FindPlaces(const Args& args) {
+  Places places;
+  places.load.config_named = args.Has("--config");
+  places.load.config_path = args.Get("--config", "duecourse.yaml");
+  places.load.rules_path = args.Get("--rules");
+  std::string data = args.Get("--data");
+  if (data.empty()) {
+    // The settings say where; a file that cannot be read is reported by whoever needs the rules.
+    ServerConfig config = LoadSettings(places.load).config;
+    data = JoinPath(config.folder, config.data);
+  }
+  places.data = AbsolutePath(data);
+  places.socket = args.Has("--socket") ? AbsolutePath(args.Get("--socket")) : JoinPath(places.data, "daemon.sock");
+  return places;
+}
+
+static std::string Escape(const std::string& text) {
+  static const char* const kHex = "0123456789ABCDEF";
+  std::string out;
+  for (unsigned char c : text) {
+    if (std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
+      out.push_back(static_cast<char>(c));
+    } else {
+      out += '%';
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+    }
+  }
+  return out;
+}
+
+static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
+  Places places = FindPlaces(args);
+  call.unix_socket = places.socket;
+  call.url = "http://daemon" + call.url;
+  call.timeout = Seconds(60);
+  call.max_response_bytes = 256u << 20;
+  HttpClient client;
+  HttpResult result = client.Call(std::move(call));
+  DaemonAnswer answer;
+  if (result.error != HttpError::kNone) {
+    answer.message = StrCat("no daemon answers on ", places.socket, ": ", result.message, "\nstart one with: duecourse serve");
+    return answer;
+  }
+  answer.status = result.status;
+  answer.raw = result.body;
+  Result<Json> body = Json::Parse(result.body);
+  if (body.ok()) answer.body = *body;
+  answer.message = answer.body.Get("message").AsString();
+  return answer;
+}
+
+DaemonAnswer Get(const Args& args, const std::string& path, const std::vector<std::pair<std::string, std::string>>& params) {
+  HttpClientCall call;
+  call.url = path;
+  char separator = '?';
+  for (const auto& [name, value] : params) {
+    if (value.empty()) continue;
+    call.url += StrCat(std::string(1, separator), Escape(name), "=", Escape(value));
+    separator = '&';
+  }
+  return Ask(args, std::move(call));
+}
+
+DaemonAnswer Post(const Args& args, const std::string& path, const Json& body) {
+  HttpClientCall call;
+  call.method = "POST";
+  call.url = path;
+  call.body = body.Dump();
+  call.headers.push_back({"Content-Type", "application/json"});
+  return Ask(args, std::move(call));
+}
+
+bool Good(const Args& args, const DaemonAnswer& answer, int* exit_code) {
+  if (answer.status == 200) return true;
+  *exit_code = answer.status == 409 ? kExitRefused : answer.status == 400 ? kExitUsage : kExitProblem;
+  if (args.json() && answer.status != 0) {
+    std::printf("%s\n", answer.body.DumpPretty().c_str());
+  } else {
+    std::fprintf(stderr, "%s\n", answer.message.empty() ? StrCat("the daemon answered ", answer.status).c_str() : answer.message.c_str());
+    for (const Json& line : answer.body.Get("errors").AsArray()) std::fprintf(stderr, "%s\n", line.AsString().c_str());
+  }
+  return false;
+}
+
+int Finish(const Args& args, const DaemonAnswer& answer) {
+  int code = kExitFine;
+  if (!Good(args, answer, &code)) return code;
+  if (args.json()) {
+    std::printf("%s\n", answer.body.DumpPretty().c_str());
+  } else if (!answer.message.empty()) {
+    std::printf("%s\n", answer.message.c_str());
+  }
+  return kExitFine;
+}
+
+Json WhoAndWhy(const Args& args) {
+  std::string by = args.Get("--by");
+  if (by.empty()) {
+    const passwd* user = ::getpwuid(::getuid());
+    by = user != nullptr ? user->pw_name : StrCat("uid ", static_cast<int64_t>(::getuid()));
+  }
+  Json body = Json::MakeObject();
+  body.Set("by", by).Set("reason", args.Get("--reason"));
+  return body;
+}
+
+Loaded LoadFor(const Args& args) {
+  Loaded loaded = LoadRules(FindPlaces(args).load);
+  for (const Finding& finding : loaded.findings) {
+    if (finding.severity == Finding::Severity::kError) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
+  }
+  return loaded;
+}
+
+std::string Table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  auto width = [](const std::string& cell) {
+    return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  };
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i >= widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], width(row[i]));
+    }
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - width(row[i]) + 2, ' ');
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace duecourse

@@ -1,0 +1,131 @@
+// duecourse doctor: what could be wrong, from the outside in: zone data, rules, the data folder, the daemon, its store.
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/verbs.h"
+#include "web/daemon.h"
+
+namespace duecourse {
+namespace {
+
+class Examination {
+ public:
+  explicit Examination(bool json) : json_(json) {}
+  void Say(bool good, const std::string& what, const std::string& text) {
+    all_good_ = all_good_ && good;
+    list_.Add(Json::MakeObject().Set("check", what).Set("good", good).Set("text", text));
+    if (!json_) std::printf("%-4s %-14s %s\n", good ? "ok" : "BAD", what.c_str(), text.c_str());
+  }
+  int End() {
+    if (json_) std::printf("%s\n", Json::MakeObject().Set("good", all_good_).Set("checks", std::move(list_)).DumpPretty().c_str());
+    return all_good_ ? kExitFine : kExitProblem;
+  }
+
+ private:
+  bool json_;
+  bool all_good_ = true;
+  Json list_ = Json::MakeArray();
+};
+
+void Outside(const Args& args, Examination& exam) {
+  Status zones = CheckZoneData();
+  exam.Say(zones.ok(), "zone data", zones.ok() ? ZoneDataVersion() : zones.error().message());
+  Places places = FindPlaces(args);
+  Loaded loaded = LoadRules(places.load);
+  std::vector<Finding> errors = CheckForServe(loaded, SystemClock().Wall());
+  exam.Say(loaded.set != nullptr && errors.empty(), "rules",
+           loaded.set != nullptr && errors.empty() ? StrCat(loaded.set->tasks.size(), " tasks") : StrCat(errors.size(), " errors; see duecourse check"));
+  struct stat info {};
+  if (::stat(places.data.c_str(), &info) != 0) {
+    exam.Say(false, "data folder", StrCat(places.data, ": ", ErrnoText(errno), "; it is made by serve --init"));
+  } else {
+    bool closed = (info.st_mode & 077) == 0;
+    exam.Say(closed, "data folder", StrCat(places.data, closed ? "" : " can be read by others; chmod 700 it"));
+  }
+}
+
+void Inside(const Args& args, Examination& exam) {
+  DaemonAnswer health = Get(args, "/healthz");
+  if (health.status == 0) {
+    exam.Say(false, "daemon", health.message);
+    return;
+  }
+  exam.Say(health.status == 200, "daemon", health.status == 200 ? "it steps, and its store takes commits" : health.message);
+  DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
+  size_t waiting = manual.body.Get("runs").AsArray().size();
+  exam.Say(waiting == 0, "manual queue", waiting == 0 ? "empty" : StrCat(waiting, " runs wait for a person; see duecourse manual list"));
+  DaemonAnswer alerts = Get(args, "/api/v1/alerts");
+  size_t stuck = 0;
+  std::string error;
+  for (const Json& alert : alerts.body.Get("alerts").AsArray()) {
+    if (alert.Get("state").AsString() != "pending" || alert.Get("tries").AsInteger() == 0) continue;
+    ++stuck;
+    error = alert.Get("error").AsString();
+  }
+  exam.Say(stuck == 0, "alerts", stuck == 0 ? "none waits for a channel" : StrCat(stuck, " alerts that no channel takes: ", error));
+}
+
+// Every run of one key, with what started each attempt: "why did this happen twice?"
+int Repeated(const Args& args) {
+  std::string key = args.At(1);
+  if (key.empty()) {
+    std::fprintf(stderr, "doctor repeated KEY\n");
+    return kExitUsage;
+  }
+  DaemonAnswer runs = Get(args, "/api/v1/runs", {{"key", key}});
+  int code = kExitFine;
+  if (!Good(args, runs, &code)) return code;
+  if (runs.body.Get("runs").AsArray().empty()) {
+    std::fprintf(stderr, "no run has the key %s\n", key.c_str());
+    return kExitProblem;
+  }
+  std::string id = runs.body.Get("runs").AsArray().front().Get("run_id").AsString();
+  DaemonAnswer run = Get(args, StrCat("/api/v1/runs/", id));
+  if (!Good(args, run, &code)) return code;
+  if (args.json()) {
+    std::printf("%s\n", run.body.DumpPretty().c_str());
+    return kExitFine;
+  }
+  int successes = 0;
+  std::vector<std::vector<std::string>> rows = {{"ATTEMPT", "STARTED", "TRIGGER", "OUTCOME", "SUMMARY"}};
+  for (const Json& attempt : run.body.Get("attempt_list").AsArray()) {
+    if (attempt.Get("outcome").AsString() == "success") ++successes;
+    rows.push_back({std::to_string(attempt.Get("attempt").AsInteger()), attempt.Get("started_at").AsString(), attempt.Get("trigger").AsString(),
+                    attempt.Get("outcome").AsString(), ShowBytes(attempt.Get("summary").AsString(), false)});
+  }
+  std::printf("run %s, %s\n%s", id.c_str(), run.body.Get("state").AsString().c_str(), Table(rows).c_str());
+  std::printf("%d success%s recorded. An attempt whose outcome is lost or timed_out may have done its work: there the target must refuse\n"
+              "a repeat by DUECOURSE_KEY, or an old one by DUECOURSE_FENCE.\n", successes, successes == 1 ? " is" : "es are");
+  return kExitFine;
+}
+
+}  // namespace
+
+int DoctorVerb(const Args& args) {
+  std::string what = args.At(0);
+  if (what == "repeated") return Repeated(args);
+  if (what == "missed") {
+    Args why = args;
+    why.positional_.erase(why.positional_.begin());
+    if (why.positional_.empty()) {
+      std::fprintf(stderr, "doctor missed TASK DATE\n");
+      return kExitUsage;
+    }
+    return WhyVerb(why);
+  }
+  if (!what.empty()) {
+    std::fprintf(stderr, "doctor, doctor repeated KEY or doctor missed TASK DATE\n");
+    return kExitUsage;
+  }
+  Examination exam(args.json());
+  Outside(args, exam);
+  Inside(args, exam);
+  return exam.End();
+}
+
+}  // namespace duecourse

@@ -1,0 +1,138 @@
+// duecourse next: when tasks or expressions are due, without a daemon.
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <tuple>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/verbs.h"
+#include "rule/occurrence.h"
+#include "time/bulk.h"
+
+namespace duecourse {
+namespace {
+
+int Bulk() {
+  std::ios::sync_with_stdio(false);
+  std::string line;
+  std::string out;
+  constexpr size_t kFlushBytes = 1u << 16;
+  while (std::getline(std::cin, line)) {
+    out += NextLine(line);
+    out += '\n';
+    if (out.size() < kFlushBytes) continue;
+    std::fwrite(out.data(), 1, out.size(), stdout);
+    out.clear();
+  }
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  return kExitFine;
+}
+
+int OfExpression(const Args& args, Instant from, int64_t count) {
+  if (!args.Has("--timezone")) {
+    std::fprintf(stderr, "--cron needs --timezone: the zone of this machine is never used\n");
+    return kExitUsage;
+  }
+  Result<Cron> cron = Cron::Parse(args.Get("--cron"));
+  Result<Zone> zone = Zone::Load(args.Get("--timezone"));
+  if (!cron.ok() || !zone.ok()) {
+    std::fprintf(stderr, "%s\n", (cron.ok() ? zone.error() : cron.error()).message().c_str());
+    return kExitProblem;
+  }
+  Json list = Json::MakeArray();
+  std::optional<Instant> due = cron->Next(from, *zone);
+  for (int64_t i = 0; i < count && due; ++i, due = cron->Next(*due, *zone)) {
+    list.Add(Json::MakeObject().Set("due", FormatUtc(*due)).Set("due_local", FormatLocal(*due, *zone)));
+    if (!args.json()) std::printf("%s  %s\n", FormatUtc(*due).c_str(), FormatLocal(*due, *zone).c_str());
+  }
+  if (args.json()) {
+    Json body = Json::MakeObject();
+    body.Set("cron", cron->expression()).Set("words", cron->Words()).Set("timezone", zone->name()).Set("zone_data", ZoneDataVersion());
+    std::printf("%s\n", body.Set("next", std::move(list)).DumpPretty().c_str());
+  }
+  return kExitFine;
+}
+
+struct DueLine {
+  Instant due;
+  std::string task;
+  std::string value;
+  std::string local;
+  std::string window;
+  std::string key;
+  std::string note;
+};
+
+void LinesOf(const Task& task, const RuleSet& set, Instant from, int64_t count, std::vector<DueLine>& out) {
+  for (size_t v = 0; v < ValueCount(task.rule()); ++v) {
+    const Zone& zone = ScheduleOf(task.rule(), v).zone;
+    std::optional<Instant> due = NextDue(task.rule(), v, from);
+    for (int64_t i = 0; i < count && due; ++i, due = NextDue(task.rule(), v, *due)) {
+      Occurrence occurrence = OccurrenceAt(task, v, *due, set.config);
+      Result<std::string> key = RenderKey(task, v, occurrence);
+      DueLine line;
+      line.due = *due;
+      line.task = task.id;
+      line.value = ValueId(task.rule(), v);
+      line.local = FormatLocal(*due, zone);
+      line.window = FormatLocal(occurrence.window.ends, zone);
+      line.key = key.ok() ? *key : key.error().message();
+      line.note = occurrence.day == Occurrence::Day::kOpen ? occurrence.gap_detail : occurrence.day_detail;
+      out.push_back(std::move(line));
+    }
+  }
+}
+
+int OfRules(const Args& args, Instant from, int64_t count) {
+  Loaded loaded = LoadFor(args);
+  if (loaded.set == nullptr) return kExitProblem;
+  std::vector<DueLine> lines;
+  for (const Task& task : loaded.set->tasks) {
+    if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0)) LinesOf(task, *loaded.set, from, count, lines);
+  }
+  if (!args.At(0).empty() && loaded.set->Find(args.At(0)) == nullptr) {
+    std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
+    return kExitProblem;
+  }
+  std::sort(lines.begin(), lines.end(), [](const DueLine& a, const DueLine& b) { return std::tie(a.due, a.task, a.value) < std::tie(b.due, b.task, b.value); });
+  if (args.At(0).empty() && lines.size() > static_cast<size_t>(count)) lines.resize(static_cast<size_t>(count));
+  Json list = Json::MakeArray();
+  std::vector<std::vector<std::string>> rows = {{"DUE", "TASK", "UNTIL", "KEY", ""}};
+  for (const DueLine& line : lines) {
+    Json item = Json::MakeObject();
+    item.Set("due", FormatUtc(line.due)).Set("due_local", line.local).Set("task_id", line.task).Set("value", line.value);
+    list.Add(item.Set("window_ends_local", line.window).Set("key", line.key).Set("note", line.note));
+    rows.push_back({line.local, line.value.empty() ? line.task : StrCat(line.task, " ", line.value), line.window, line.key, line.note});
+  }
+  if (args.json()) {
+    std::printf("%s\n", Json::MakeObject().Set("zone_data", ZoneDataVersion()).Set("next", std::move(list)).DumpPretty().c_str());
+  } else {
+    std::printf("%s", Table(rows).c_str());
+  }
+  return kExitFine;
+}
+
+}  // namespace
+
+int NextVerb(const Args& args) {
+  if (args.Has("--stdin")) return Bulk();
+  Instant from = SystemClock().Wall();
+  if (args.Has("--from")) {
+    Result<Instant> parsed = ParseUtc(args.Get("--from"));
+    if (!parsed.ok()) {
+      std::fprintf(stderr, "--from: %s\n", parsed.error().message().c_str());
+      return kExitUsage;
+    }
+    from = *parsed;
+  }
+  std::optional<int64_t> count = ParseInteger(args.Get("--count", "5"));
+  if (!count || *count < 1 || *count > 100'000) {
+    std::fprintf(stderr, "--count must be a number from 1 to 100000\n");
+    return kExitUsage;
+  }
+  return args.Has("--cron") ? OfExpression(args, from, *count) : OfRules(args, from, *count);
+}
+
+}  // namespace duecourse

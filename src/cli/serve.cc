@@ -1,0 +1,156 @@
+// duecourse serve: the daemon in the foreground.
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/verbs.h"
+#include "web/api.h"
+#include "web/daemon.h"
+
+namespace duecourse {
+namespace {
+
+struct Signals {
+  Signals() {
+    sigemptyset(&set);
+    for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+    // Before any thread is made, so that all of them inherit it.
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  sigset_t set;
+};
+
+bool ClockOptions(const Args& args, Millis* offset, double* rate) {
+  std::string text = args.Get("--clock-offset", "0s");
+  bool negative = text.starts_with('-');
+  Result<Millis> span = ParseMillis(negative ? text.substr(1) : text);
+  if (!span.ok()) {
+    std::fprintf(stderr, "--clock-offset: %s\n", span.error().message().c_str());
+    return false;
+  }
+  *offset = negative ? Millis{-span->count} : *span;
+  *rate = std::strtod(args.Get("--clock-rate", "1").c_str(), nullptr);
+  if (*rate > 0 && *rate <= 10'000) return true;
+  std::fprintf(stderr, "--clock-rate must be a number above 0 and at most 10000\n");
+  return false;
+}
+
+LogLevel LevelOfText(const std::string& text) {
+  if (text == "debug") return LogLevel::kDebug;
+  if (text == "warning") return LogLevel::kWarning;
+  return text == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
+// A daemon that refuses to start says so to people too, without a store; it waits a little for a channel to take it.
+void TellRefusal(const RuleSet& rules, const std::string& problem, const Clock& clock) {
+  auto results = std::make_shared<Queue<SendResult>>(64);
+  std::unique_ptr<AlertSender> sender =
+      NewAlertSender(clock, rules.config.folder, [results](SendResult result) { results->Push(std::move(result)); });
+  NoticeFacts facts;
+  facts.level = AlertLevel::kP1;
+  facts.event = "start_refused";
+  facts.what = StrCat("the daemon refuses to start: ", problem);
+  facts.next = "nothing runs until it is started";
+  facts.at = clock.Wall();
+  AlertDraft draft = DraftNotice(facts);
+  size_t open = 0;
+  for (std::vector<ChannelConfig>& channels : ChannelsForAll(rules.config, facts.level)) {
+    sender->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body), std::move(channels));
+    ++open;
+  }
+  constexpr int64_t kPatienceMs = 12'000;
+  int64_t until = MonotonicMicros() / 1000 + kPatienceMs;
+  while (open > 0) {
+    int64_t left = until - MonotonicMicros() / 1000;
+    if (left <= 0) break;
+    open -= std::min(open, results->TakeAll(left).size());
+  }
+}
+
+int Refuse(const RuleSet& rules, const std::string& problem, const Clock& clock) {
+  std::fprintf(stderr, "duecourse: not started: %s\n", problem.c_str());
+  TellRefusal(rules, problem, clock);
+  return kExitProblem;
+}
+
+// Reads rules as serve and reload do; prints what refuses them.
+std::shared_ptr<const RuleSet> Checked(const LoadRequest& request, Instant now) {
+  Loaded loaded = LoadRules(request);
+  std::vector<Finding> errors = CheckForServe(loaded, now);
+  for (const Finding& finding : errors) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
+  if (loaded.set == nullptr || !errors.empty()) {
+    std::fprintf(stderr, "duecourse: not started: the rules have %zu error%s; duecourse check says more\n", errors.size(), errors.size() == 1 ? "" : "s");
+    return nullptr;
+  }
+  return loaded.set;
+}
+
+void WaitForEnd(const Signals& signals, Daemon& daemon) {
+  Fd fd(::signalfd(-1, &signals.set, SFD_CLOEXEC));
+  CHECK(fd.valid());
+  while (true) {
+    signalfd_siginfo info{};
+    if (::read(fd.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) continue;
+    if (info.ssi_signo != SIGHUP) break;
+    daemon.Reload({"SIGHUP", false, false}, [](const Answer& answer) { std::fprintf(stderr, "reload: %s\n", answer.message.c_str()); });
+  }
+  daemon.Drain();
+}
+
+}  // namespace
+
+int ServeVerb(const Args& args) {
+  Signals signals;
+  Millis offset;
+  double rate = 1;
+  if (!ClockOptions(args, &offset, &rate)) return kExitUsage;
+  SystemClock clock(offset, rate);
+  Status zones = CheckZoneData();
+  if (!zones.ok()) {
+    std::fprintf(stderr, "duecourse: not started: %s\n", zones.error().message().c_str());
+    return kExitProblem;
+  }
+  Places places = FindPlaces(args);
+  std::shared_ptr<const RuleSet> rules = Checked(places.load, clock.Wall());
+  if (rules == nullptr) return kExitProblem;
+  Status folder = MakeFolders(places.data, 0700);
+  if (!folder.ok()) return Refuse(*rules, folder.error().message(), clock);
+  Log log(clock, STDERR_FILENO, LevelOfText(args.Get("--log-level", "info")));
+  DaemonOptions options;
+  options.rules = places.load;
+  options.data_folder = places.data;
+  options.init = args.Has("--init");
+  options.clock_rate = rate;
+  Daemon daemon(options, rules, clock, log);
+  Status started = daemon.Start();
+  if (!started.ok()) return Refuse(*rules, started.error().message(), clock);
+  Api api(daemon);
+  HttpServerOptions http;
+  http.unix_path = places.socket;
+  if (args.Has("--tcp")) http.tcp_port = static_cast<int>(ParseInteger(args.Get("--tcp")).value_or(-1));
+  Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::Start(http, [&api](HttpRequest request, HttpReply reply) { api.Handle(std::move(request), std::move(reply)); });
+  if (!server.ok()) {
+    daemon.Drain();
+    daemon.Wait();
+    return Refuse(*rules, server.error().message(), clock);
+  }
+  for (const std::string& note : daemon.start_notes()) std::fprintf(stderr, "%s\n", note.c_str());
+  std::fprintf(stderr, "duecourse: %zu task%s, data in %s, socket %s\n", rules->tasks.size(), rules->tasks.size() == 1 ? "" : "s", places.data.c_str(),
+               places.socket.c_str());
+  log.Info("started", Json::MakeObject().Set("tasks", rules->tasks.size()).Set("zone_data", ZoneDataVersion()).Set("pid", static_cast<int64_t>(::getpid())));
+  WaitForEnd(signals, daemon);
+  daemon.Wait();
+  (*server)->Stop();
+  log.Info("stopped");
+  return kExitFine;
+}
+
+}  // namespace duecourse

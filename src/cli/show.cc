@@ -1,0 +1,56 @@
+// duecourse show: all tasks as the daemon has them, or one rule as its file says it.
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/verbs.h"
+#include "rule/print.h"
+
+namespace duecourse {
+namespace {
+
+int ShowRule(const Args& args) {
+  Loaded loaded = LoadFor(args);
+  std::shared_ptr<const RuleSet> set = loaded.set != nullptr ? loaded.set : loaded.readable;
+  const Task* task = set == nullptr ? nullptr : set->Find(args.At(0));
+  if (task == nullptr) {
+    std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
+    return kExitProblem;
+  }
+  std::string text = args.Has("--effective") ? PrintEffective(*task, *set) : PrintRule(*task, false);
+  if (args.json()) {
+    std::printf("%s\n", Json::MakeObject().Set("task_id", task->id).Set("file", set->files[task->file].path).Set("line", task->line).Set("yaml", text).DumpPretty().c_str());
+  } else {
+    std::printf("%s", text.c_str());
+  }
+  return kExitFine;
+}
+
+}  // namespace
+
+int ShowVerb(const Args& args) {
+  if (!args.At(0).empty()) return ShowRule(args);
+  DaemonAnswer answer = Get(args, "/api/v1/tasks");
+  int code = kExitFine;
+  if (!Good(args, answer, &code)) return code;
+  if (args.json()) {
+    std::printf("%s\n", answer.body.DumpPretty().c_str());
+    return kExitFine;
+  }
+  std::vector<std::vector<std::string>> rows = {{"TASK", "LAST RESULT", "FOR", "OPEN", "NEXT DUE"}};
+  for (const Json& task : answer.body.Get("tasks").AsArray()) {
+    std::string open;
+    for (const Json& run : task.Get("open").AsArray()) {
+      if (!open.empty()) open += "; ";
+      open += StrCat(run.Get("state").AsString(), " (", run.Get("reason").AsString(), ")");
+    }
+    std::string last = task.Get("last_result").AsString();
+    if (!last.empty()) last += StrCat(" (", task.Get("last_reason").AsString(), ")");
+    std::string next = !task.Get("enabled").AsBool() ? "not enabled" : task.Get("paused").AsBool() ? "paused" : task.Get("next_due_local").AsString();
+    rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last, task.Get("last_date").AsString(), open.empty() ? "-" : open, next});
+  }
+  std::printf("%s", Table(rows).c_str());
+  return kExitFine;
+}
+
+}  // namespace duecourse
