@@ -254,17 +254,19 @@ Result<Snapshot> SqliteStore::Load() {
   return Error(last_fault_.message);
 }
 
-Result<std::unique_ptr<StoreReader>> SqliteStore::NewReader() {
+static Result<std::unique_ptr<StoreReader>> ReaderOf(const std::string& path) {
   DbOptions options;
   options.read_only = true;
   options.busy_timeout = kReaderWait;
   options.cache_kib = 2048;
   options.wal_checkpoint_pages = 0;
   Database database;
-  DbStatus status = Database::Open(folder_.DatabasePath(), options, database);
+  DbStatus status = Database::Open(path, options, database);
   if (!status.ok()) return Error(status.message);
   return NewSqliteReader(std::move(database));
 }
+
+Result<std::unique_ptr<StoreReader>> SqliteStore::NewReader() { return ReaderOf(folder_.DatabasePath()); }
 
 Status SqliteStore::Backup(const std::string& path) {
   last_fault_ = Usable();
@@ -289,6 +291,10 @@ Status SqliteStore::Backup(const std::string& path) {
 
 std::unique_ptr<Store> NewSqliteStore(const std::string& folder, const Clock& clock) {
   return std::make_unique<SqliteStore>(folder, clock);
+}
+
+Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder) {
+  return ReaderOf(StoreFolder(folder).DatabasePath());
 }
 
 }  // namespace duecourse
