@@ -69,10 +69,11 @@ int MeasureCount() {
   constexpr int kCounts = 20'000;
   int64_t sum = 0;
   int64_t before = MonotonicMicros();
-  for (int i = 0; i < kCounts; ++i) sum += cron->Count(start + Seconds(i), start + Days(365) + Seconds(i), *zone);
+  for (int i = 0; i < kCounts; ++i)
+    sum += cron->Count(start + Seconds(i), start + Days(365) + Seconds(i), *zone);
   double nanos = static_cast<double>(MonotonicMicros() - before) * 1000.0 / kCounts;
-  std::printf("cron count %-20s  %-17s  %7.1f ns  for a year (sum %lld)\n", "* * * * *", "America/New_York", nanos,
-              static_cast<long long>(sum));
+  std::printf("cron count %-20s  %-17s  %7.1f ns  for a year (sum %lld)\n", "* * * * *", "America/New_York",
+              nanos, static_cast<long long>(sum));
   return 0;
 }
 

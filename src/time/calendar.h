@@ -15,10 +15,10 @@ namespace duecourse {
 
 struct Calendar {
   std::string name;
-  uint8_t weekend = 0b1000001;        // bit n = weekday n (0 = Sunday) is no working day
+  uint8_t weekend = 0b1000001;  // bit n = weekday n (0 = Sunday) is no working day
   std::set<CivilDay> holidays;
-  std::set<CivilDay> workdays;        // working although it is a weekend or holiday
-  std::set<int> covers;               // years; empty = every year (a calendar of weekends only)
+  std::set<CivilDay> workdays;  // working although it is a weekend or holiday
+  std::set<int> covers;         // years; empty = every year (a calendar of weekends only)
 
   bool Covers(CivilDay day) const;
   // Nothing where the year is not covered.

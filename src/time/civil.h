@@ -36,8 +36,8 @@ struct IsoWeek {
 };
 IsoWeek IsoWeekOf(CivilDay day);
 
-std::string FormatDay(CivilDay day);                   // 2025-06-01
-Result<CivilDay> ParseDay(std::string_view text);      // that, and nothing else
+std::string FormatDay(CivilDay day);               // 2025-06-01
+Result<CivilDay> ParseDay(std::string_view text);  // that, and nothing else
 
 struct CivilTime {
   CivilDay day;
@@ -45,12 +45,13 @@ struct CivilTime {
   friend constexpr auto operator<=>(CivilTime, CivilTime) = default;
 };
 
-// "HH:MM", "H:MM" or "HH:MM:SS" as seconds of the day. "24:00" is refused with a hint (an end of 00:00 is the next day).
+// "HH:MM", "H:MM" or "HH:MM:SS" as seconds of the day. "24:00" is refused with a hint (an end of 00:00 is the
+// next day).
 Result<int32_t> ParseTimeOfDay(std::string_view text);
-std::string FormatTimeOfDay(int32_t second);           // 02:00, with seconds where there are any
+std::string FormatTimeOfDay(int32_t second);  // 02:00, with seconds where there are any
 
-// A subset of strftime over a day and a time of day: %Y %m %d %H %M %S %j %y %G %V %u %a %b %%; %G%V is ISO year and week.
-// Any other letter is an error that lists these.
+// A subset of strftime over a day and a time of day: %Y %m %d %H %M %S %j %y %G %V %u %a %b %%; %G%V is ISO
+// year and week. Any other letter is an error that lists these.
 Result<std::string> FormatCivil(std::string_view format, CivilTime time);
 
 }  // namespace duecourse

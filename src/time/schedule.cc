@@ -7,7 +7,8 @@
 namespace duecourse {
 namespace {
 
-// Beyond this distance (73 million years) an interval has no answer, so that no product or difference overflows.
+// Beyond this distance (73 million years) an interval has no answer, so that no product or difference
+// overflows.
 constexpr int64_t kFarthestMs = int64_t{1} << 61;
 
 bool TooFar(Millis distance) { return distance.count > kFarthestMs || distance.count < -kFarthestMs; }

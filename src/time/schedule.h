@@ -23,7 +23,8 @@ struct EverySchedule {
   friend bool operator==(const EverySchedule&, const EverySchedule&) = default;
 };
 struct AtSchedule {
-  std::vector<CivilTime> at;  // local times of the rule's zone, ascending; a gap moves to its end, an overlap takes the first pass
+  std::vector<CivilTime> at;  // local times of the rule's zone, ascending; a gap moves to its end, an overlap
+                              // takes the first pass
   friend bool operator==(const AtSchedule&, const AtSchedule&) = default;
 };
 

@@ -12,16 +12,16 @@
 namespace duecourse {
 
 struct WindowSpec {
-  std::optional<int32_t> start;        // seconds of the day; nothing: the due instant opens it
-  std::optional<int32_t> end;          // seconds of the day
-  std::optional<Millis> length;        // elapsed time from the due instant, in place of `end`
+  std::optional<int32_t> start;  // seconds of the day; nothing: the due instant opens it
+  std::optional<int32_t> end;    // seconds of the day
+  std::optional<Millis> length;  // elapsed time from the due instant, in place of `end`
   friend bool operator==(const WindowSpec&, const WindowSpec&) = default;
 };
 
 struct Window {
   Instant opens;
-  Instant ends;      // exclusive
-  CivilDay day;      // local day on which it opens
+  Instant ends;              // exclusive
+  CivilDay day;              // local day on which it opens
   bool contains_due = true;  // false: the due time lies outside, so this is the next window to open after it
   bool Contains(Instant t) const { return opens <= t && t < ends; }
 };

@@ -24,7 +24,8 @@ struct LocalTime {
 struct CivilLookup {
   enum class Kind { kUnique, kGap, kOverlap };
   Kind kind = Kind::kUnique;
-  // kUnique: all three alike. kGap: `transition` is the first instant after the gap. kOverlap: first and second pass.
+  // kUnique: all three alike. kGap: `transition` is the first instant after the gap. kOverlap: first and
+  // second pass.
   Instant first;
   Instant transition;
   Instant second;
@@ -39,14 +40,16 @@ struct ZoneSpan {
 
 class Zone {
  public:
-  // Errors: unknown name (with the nearest known one), missing or damaged zone data (with the folder that was read).
+  // Errors: unknown name (with the nearest known one), missing or damaged zone data (with the folder that was
+  // read).
   static Result<Zone> Load(const std::string& name);
   static Zone Utc();
 
   const std::string& name() const;
   LocalTime ToLocal(Instant instant) const;
   CivilLookup Lookup(CivilTime civil) const;
-  // The stretch of constant offset that contains the instant, cut at 1969-12-30 and 2200-01-03 (a day's worth outside).
+  // The stretch of constant offset that contains the instant, cut at 1969-12-30 and 2200-01-03 (a day's worth
+  // outside).
   ZoneSpan SpanAt(Instant instant) const;
   // The next change of offset strictly after the instant, if there is one before 2200-01-03.
   std::optional<Instant> NextTransition(Instant after) const;
