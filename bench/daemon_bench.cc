@@ -58,14 +58,17 @@ class Server {
   ~Server() { Stop(SIGTERM); }
 
   void Start(bool init) {
-    std::vector<std::string> words = {program_, "serve", "--data", folder_ + "/data", "--rules", folder_ + "/rules", "--log-level", "warning"};
+    std::vector<std::string> words = {program_,          "serve",   "--data",
+                                      folder_ + "/data", "--rules", folder_ + "/rules",
+                                      "--log-level",     "warning"};
     if (init) words.push_back("--init");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 2, (folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, (folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0600);
     CHECK(::posix_spawn(&pid_, program_.c_str(), &actions, nullptr, argv.data(), environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
     int64_t began = MonotonicMicros();
@@ -107,7 +110,8 @@ class Server {
     Result<std::string> stat = ReadFile(StrCat("/proc/", pid_, "/stat"), 1u << 16);
     if (!stat.ok()) return 0;
     std::vector<std::string_view> fields = Split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
-    double ticks = std::strtod(std::string(fields[11]).c_str(), nullptr) + std::strtod(std::string(fields[12]).c_str(), nullptr);
+    double ticks = std::strtod(std::string(fields[11]).c_str(), nullptr) +
+                   std::strtod(std::string(fields[12]).c_str(), nullptr);
     return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
   }
   double start_ms() const { return start_ms_; }
@@ -131,7 +135,10 @@ struct Span {
 Span SpanOf(std::vector<int64_t> ms) {
   if (ms.empty()) return {};
   std::sort(ms.begin(), ms.end());
-  auto at = [&](double share) { return static_cast<double>(ms[std::min(ms.size() - 1, static_cast<size_t>(share * static_cast<double>(ms.size())))]); };
+  auto at = [&](double share) {
+    return static_cast<double>(
+        ms[std::min(ms.size() - 1, static_cast<size_t>(share * static_cast<double>(ms.size())))]);
+  };
   return {at(0.50), at(0.99), static_cast<double>(ms.back())};
 }
 
@@ -153,7 +160,8 @@ void Write(const Folder& folder, const std::string& text) {
 std::string NoopRules(int count, const std::string& cron) {
   std::string text = "tasks:\n";
   for (int i = 0; i < count; ++i) {
-    text += StrCat("  - {task_id: t", 100000 + i, ", trigger: {cron: \"", cron, "\", timezone: UTC}, execution: {noop: {}}}\n");
+    text += StrCat("  - {task_id: t", 100000 + i, ", trigger: {cron: \"", cron,
+                   "\", timezone: UTC}, execution: {noop: {}}}\n");
   }
   return text;
 }
@@ -182,7 +190,9 @@ Outcomes Read(const Server& server, Instant due) {
 
 void AwaitStarts(Server& server, int64_t count, int seconds) {
   for (int i = 0; i < seconds * 20; ++i) {
-    if (server.Metric("duecourse_attempts_started_total") >= count && server.Metric("duecourse_runs_running") == 0) return;
+    if (server.Metric("duecourse_attempts_started_total") >= count &&
+        server.Metric("duecourse_runs_running") == 0)
+      return;
     Rest(50);
   }
 }
@@ -200,8 +210,10 @@ void W1(const std::string& program) {
   Outcomes out = Read(server, due);
   Span lag = SpanOf(out.lag_ms);
   double seconds = static_cast<double>((out.last_end - due).count) / 1000;
-  std::printf("W1  10,000 due at once, claimed and finished durably: %.2f s, %.0f runs/s; lag p50 %.0f ms, p99 %.0f ms; success %zu, attempts %zu\n", seconds,
-              kTasks / seconds, lag.p50, lag.p99, out.success, out.attempts);
+  std::printf(
+      "W1  10,000 due at once, claimed and finished durably: %.2f s, %.0f runs/s; lag p50 %.0f ms, p99 %.0f "
+      "ms; success %zu, attempts %zu\n",
+      seconds, kTasks / seconds, lag.p50, lag.p99, out.success, out.attempts);
 }
 
 void W3(const std::string& program) {
@@ -216,7 +228,8 @@ void W3(const std::string& program) {
     constexpr int kSeconds = 10;
     Rest(kSeconds * 1000);
     double share = (server.CpuSeconds() - before) / kSeconds * 100;
-    std::printf("W3  idle, %6d tasks: %.1f MiB resident, %.2f %% of a core, parsed and started in %.0f ms\n", tasks, server.ResidentMiB(), share, server.start_ms());
+    std::printf("W3  idle, %6d tasks: %.1f MiB resident, %.2f %% of a core, parsed and started in %.0f ms\n",
+                tasks, server.ResidentMiB(), share, server.start_ms());
   }
 }
 
@@ -226,7 +239,8 @@ void W4(const std::string& program) {
   Instant first = WholeSecondIn(4);
   std::string text = "tasks:\n";
   for (int i = 0; i < kTasks; ++i) {
-    text += StrCat("  - {task_id: t", 1000 + i, ", trigger: {every: 20s, anchor: \"", FormatUtc(first + Millis{i * 50}), "\", timezone: UTC}, execution: {noop: {}}}\n");
+    text += StrCat("  - {task_id: t", 1000 + i, ", trigger: {every: 20s, anchor: \"",
+                   FormatUtc(first + Millis{i * 50}), "\", timezone: UTC}, execution: {noop: {}}}\n");
   }
   Write(folder, text);
   Server server(program, folder);
@@ -235,8 +249,10 @@ void W4(const std::string& program) {
   server.Stop(SIGTERM);
   Outcomes out = Read(server, kLongAgo);
   Span lag = SpanOf(out.lag_ms);
-  std::printf("W4  %zu starts, one every 50 ms: lag p50 %.0f ms, p99 %.0f ms, max %.0f ms (claim's store time after the planned instant)\n", out.lag_ms.size(), lag.p50,
-              lag.p99, lag.max);
+  std::printf(
+      "W4  %zu starts, one every 50 ms: lag p50 %.0f ms, p99 %.0f ms, max %.0f ms (claim's store time after "
+      "the planned instant)\n",
+      out.lag_ms.size(), lag.p50, lag.p99, lag.max);
 }
 
 void W5(const std::string& program) {
@@ -245,7 +261,8 @@ void W5(const std::string& program) {
   Instant due = WholeSecondIn(4);
   std::string text = "tasks:\n";
   for (int i = 0; i < kTasks; ++i) {
-    text += StrCat("  - {task_id: t", 10000 + i, ", cron: \"", CronOf(due), "\", timezone: UTC, command: [/bin/true]}\n");
+    text += StrCat("  - {task_id: t", 10000 + i, ", cron: \"", CronOf(due),
+                   "\", timezone: UTC, command: [/bin/true]}\n");
   }
   Write(folder, text);
   Server server(program, folder);
@@ -254,14 +271,18 @@ void W5(const std::string& program) {
   server.Stop(SIGTERM);
   Outcomes out = Read(server, due);
   double seconds = static_cast<double>((out.last_end - due).count) / 1000;
-  std::printf("W5  2,000 x /bin/true, durable: %.2f s, %.0f a second; success %zu, attempts %zu\n", seconds, kTasks / seconds, out.success, out.attempts);
+  std::printf("W5  2,000 x /bin/true, durable: %.2f s, %.0f a second; success %zu, attempts %zu\n", seconds,
+              kTasks / seconds, out.success, out.attempts);
 }
 
 void W6(const std::string& program) {
   Folder folder;
   Instant due = WholeSecondIn(3);
-  Write(folder, StrCat("{task_id: long, trigger: {cron: \"", CronOf(due), "\", timezone: UTC, window_end: +10m}, on_lost: rerun, retry: {max_total_attempts: 3}, ",
-                       "idempotency: {business_key: \"long:{business_date}\"}, execution: {shell: 'test \"$DUECOURSE_ATTEMPT\" = 1 && exec sleep 100; exit 0'}}\n"));
+  Write(folder,
+        StrCat("{task_id: long, trigger: {cron: \"", CronOf(due),
+               "\", timezone: UTC, window_end: +10m}, on_lost: rerun, retry: {max_total_attempts: 3}, ",
+               "idempotency: {business_key: \"long:{business_date}\"}, execution: {shell: 'test "
+               "\"$DUECOURSE_ATTEMPT\" = 1 && exec sleep 100; exit 0'}}\n"));
   Server server(program, folder);
   server.Start(true);
   for (int i = 0; i < 200 && server.Metric("duecourse_runs_running") < 1; ++i) Rest(50);
@@ -284,8 +305,11 @@ void W6(const std::string& program) {
   Result<std::vector<Attempt>> attempts = reader->Attempts(runs->front().id);
   CHECK(attempts.ok());
   for (const Attempt& attempt : *attempts) {
-    std::printf("W6  attempt %d: %s%s\n", attempt.number, OutcomeName(attempt.outcome),
-                attempt.ended_at && attempt.number == 1 ? StrCat(", decided ", (*attempt.ended_at - again).count, " ms after the restart began").c_str() : "");
+    std::printf(
+        "W6  attempt %d: %s%s\n", attempt.number, OutcomeName(attempt.outcome),
+        attempt.ended_at && attempt.number == 1
+            ? StrCat(", decided ", (*attempt.ended_at - again).count, " ms after the restart began").c_str()
+            : "");
   }
 }
 
@@ -298,7 +322,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "daemon_bench PROGRAM [W1 W3 W4 W5 W6]\n");
     return 2;
   }
-  const std::map<std::string, void (*)(const std::string&)> kAll = {{"W1", W1}, {"W3", W3}, {"W4", W4}, {"W5", W5}, {"W6", W6}};
+  const std::map<std::string, void (*)(const std::string&)> kAll = {
+      {"W1", W1}, {"W3", W3}, {"W4", W4}, {"W5", W5}, {"W6", W6}};
   std::string program = AbsolutePath(argv[1]);
   for (const auto& [name, bench] : kAll) {
     bool asked = argc == 2;

@@ -58,7 +58,7 @@ start() {
 until_state() {
   local task=$1 state=$2 seconds=$3
   for _ in $(seq $((seconds * 5))); do
-    if dc runs "$task" --limit 1 | grep -q " $state "; then
+    if dc runs "$task" --limit 1 2> /dev/null | grep -q " $state "; then
       say "$task is $state"
       return
     fi

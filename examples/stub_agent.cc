@@ -1,6 +1,6 @@
-// A small agent on loopback for the demo: /digest answers 500 to its first two calls and then succeeds, /invoice always
-// answers 422 (the input is wrong: trying again would not help). It prints what it was asked, with the key and the fence.
-// Usage: stub_agent PORT; ends when its standard input is closed.
+// A small agent on loopback for the demo: /digest answers 500 to its first two calls and then succeeds,
+// /invoice always answers 422 (the input is wrong: trying again would not help). It prints what it was asked,
+// with the key and the fence. Usage: stub_agent PORT; ends when its standard input is closed.
 #include <unistd.h>
 
 #include <atomic>
@@ -28,8 +28,9 @@ HttpResponse Answer(const HttpRequest& request, std::atomic<int>& digests) {
   } else {
     response.status = 404;
   }
-  std::printf("agent: %s %s -> %d (key %s, fence %s)\n", request.method.c_str(), request.target.c_str(), response.status,
-              HeaderOf(request, "Idempotency-Key").c_str(), HeaderOf(request, "X-Duecourse-Fence").c_str());
+  std::printf("agent: %s %s -> %d (key %s, fence %s)\n", request.method.c_str(), request.target.c_str(),
+              response.status, HeaderOf(request, "Idempotency-Key").c_str(),
+              HeaderOf(request, "X-Duecourse-Fence").c_str());
   std::fflush(stdout);
   return response;
 }
@@ -42,7 +43,9 @@ int main(int argc, char** argv) {
   duecourse::HttpServerOptions options;
   options.tcp_port = argc > 1 ? std::atoi(argv[1]) : 0;
   auto server = duecourse::HttpServer::Start(
-      options, [&digests](duecourse::HttpRequest request, duecourse::HttpReply reply) { reply(duecourse::Answer(request, digests)); });
+      options, [&digests](duecourse::HttpRequest request, duecourse::HttpReply reply) {
+        reply(duecourse::Answer(request, digests));
+      });
   if (!server.ok()) {
     std::fprintf(stderr, "stub agent: %s\n", server.error().message().c_str());
     return 1;

@@ -21,7 +21,9 @@ int Paused(const Args& args, bool resume) {
   Json body = WhoAndWhy(args);
   int said = (args.At(0).empty() ? 0 : 1) + (args.Has("--label") ? 1 : 0) + (args.Has("--all") ? 1 : 0);
   if (said != 1) return Usage("say one of: TASK, --label NAME=VALUE, --all");
-  body.Set("scope", args.Has("--all") ? "all" : args.Has("--label") ? StrCat("label/", args.Get("--label")) : StrCat("task/", args.At(0)));
+  body.Set("scope", args.Has("--all")     ? "all"
+                    : args.Has("--label") ? StrCat("label/", args.Get("--label"))
+                                          : StrCat("task/", args.At(0)));
   body.Set("catch_up", args.Has("--catch-up"));
   return Finish(args, Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body));
 }
@@ -32,8 +34,8 @@ int ListFlags(const Args& args) {
   if (args.json() || !Good(args, answer, &code)) return code != kExitFine ? code : Finish(args, answer);
   std::vector<std::vector<std::string>> rows = {{"FLAG", "DATE", "VALUE", "BY", "AT", "EXPIRES"}};
   for (const Json& flag : answer.body.Get("flags").AsArray()) {
-    rows.push_back({flag.Get("name").AsString(), flag.Get("date").AsString(), flag.Get("value").AsString(), flag.Get("by").AsString(),
-                    flag.Get("at").AsString(), flag.Get("expires").AsString()});
+    rows.push_back({flag.Get("name").AsString(), flag.Get("date").AsString(), flag.Get("value").AsString(),
+                    flag.Get("by").AsString(), flag.Get("at").AsString(), flag.Get("expires").AsString()});
   }
   std::printf("%s", Table(rows).c_str());
   return kExitFine;
@@ -44,7 +46,8 @@ bool NamesADate(const std::string& name) {
   for (size_t i = 0; i + 8 <= name.size(); ++i) {
     if (i + 10 <= name.size() && ParseDay(std::string_view(name).substr(i, 10)).ok()) return true;
     std::string digits = name.substr(i, 8);
-    if (ParseDay(StrCat(digits.substr(0, 4), "-", digits.substr(4, 2), "-", digits.substr(6, 2))).ok()) return true;
+    if (ParseDay(StrCat(digits.substr(0, 4), "-", digits.substr(4, 2), "-", digits.substr(6, 2))).ok())
+      return true;
   }
   return false;
 }
@@ -53,10 +56,13 @@ int ManualList(const Args& args) {
   DaemonAnswer answer = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
   int code = kExitFine;
   if (args.json() || !Good(args, answer, &code)) return code != kExitFine ? code : Finish(args, answer);
-  std::vector<std::vector<std::string>> rows = {{"RUN", "TASK", "DATE", "SINCE", "REASON", "ATTEMPTS", "DETAIL"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"RUN", "TASK", "DATE", "SINCE", "REASON", "ATTEMPTS", "DETAIL"}};
   for (const Json& run : answer.body.Get("runs").AsArray()) {
-    rows.push_back({run.Get("run_id").AsString(), run.Get("task_id").AsString(), run.Get("business_date").AsString(), run.Get("state_since").AsString(),
-                    run.Get("reason").AsString(), std::to_string(run.Get("attempts").AsInteger()), ShowBytes(run.Get("detail").AsString(), false)});
+    rows.push_back({run.Get("run_id").AsString(), run.Get("task_id").AsString(),
+                    run.Get("business_date").AsString(), run.Get("state_since").AsString(),
+                    run.Get("reason").AsString(), std::to_string(run.Get("attempts").AsInteger()),
+                    ShowBytes(run.Get("detail").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
   return kExitFine;
@@ -84,9 +90,14 @@ int FlagVerb(const Args& args) {
   std::string name = args.At(1);
   if (name.empty()) return Usage("say which flag");
   bool undated = args.Has("--undated") || NamesADate(name);
-  if (!undated && !args.Has("--date")) return Usage(StrCat("flag ", what, " ", name, " needs --date YYYY-MM-DD, or --undated for a flag without a date"));
+  if (!undated && !args.Has("--date"))
+    return Usage(
+        StrCat("flag ", what, " ", name, " needs --date YYYY-MM-DD, or --undated for a flag without a date"));
   if (args.Has("--undated") && args.Has("--date")) return Usage("--date or --undated, not both");
-  Json body = WhoAndWhy(args).Set("name", name).Set("value", args.Get("--value", "true")).Set("remove", what == "unset");
+  Json body = WhoAndWhy(args)
+                  .Set("name", name)
+                  .Set("value", args.Get("--value", "true"))
+                  .Set("remove", what == "unset");
   SetIf(args, "--date", "date", body);
   SetIf(args, "--ttl", "ttl", body);
   return Finish(args, Post(args, "/api/v1/flags", body));
@@ -98,7 +109,8 @@ int ResumeVerb(const Args& args) { return Paused(args, true); }
 int ManualVerb(const Args& args) {
   std::string what = args.At(0);
   if (what == "list") return ManualList(args);
-  if (what != "claim" && what != "resolve" && what != "rerun" && what != "skip") return Usage("manual list, claim, resolve, rerun or skip");
+  if (what != "claim" && what != "resolve" && what != "rerun" && what != "skip")
+    return Usage("manual list, claim, resolve, rerun or skip");
   if (args.At(1).empty()) return Usage("say which run");
   if (!args.Has("--reason")) return Usage("say why: --reason \"…\"");
   Json body = WhoAndWhy(args).Set("run_id", args.At(1)).Set("supersede", args.Has("--supersede"));
@@ -111,8 +123,12 @@ int ReloadVerb(const Args& args) {
   int code = Finish(args, answer);
   if (args.json() || code == kExitProblem) return code;
   for (const Json& change : answer.body.Get("changes").AsArray()) {
-    std::printf("  %s %s %s%s\n", change.Get("kind").AsString().c_str(), change.Get("task_id").AsString().c_str(), change.Get("field").AsString().c_str(),
-                change.Has("field") ? StrCat(": ", change.Get("before").AsString(), " -> ", change.Get("after").AsString()).c_str() : "");
+    std::printf(
+        "  %s %s %s%s\n", change.Get("kind").AsString().c_str(), change.Get("task_id").AsString().c_str(),
+        change.Get("field").AsString().c_str(),
+        change.Has("field")
+            ? StrCat(": ", change.Get("before").AsString(), " -> ", change.Get("after").AsString()).c_str()
+            : "");
   }
   return code;
 }

@@ -18,7 +18,8 @@ int AlertVerb(const Args& args) {
       std::fprintf(stderr, "--level is P1, P2 or P3\n");
       return kExitUsage;
     }
-    return Finish(args, Post(args, "/api/v1/alerts/test", WhoAndWhy(args).Set("owner", args.At(1)).Set("level", level)));
+    return Finish(args, Post(args, "/api/v1/alerts/test",
+                             WhoAndWhy(args).Set("owner", args.At(1)).Set("level", level)));
   }
   if (args.At(0) != "list") {
     std::fprintf(stderr, "alert list [TASK] or alert test OWNER\n");
@@ -33,8 +34,8 @@ int AlertVerb(const Args& args) {
   }
   std::vector<std::vector<std::string>> rows = {{"AT", "LEVEL", "STATE", "CHANNEL", "TITLE"}};
   for (const Json& alert : answer.body.Get("alerts").AsArray()) {
-    rows.push_back({alert.Get("at").AsString(), alert.Get("level").AsString(), alert.Get("state").AsString(), alert.Get("channel").AsString(),
-                    ShowBytes(alert.Get("title").AsString(), false)});
+    rows.push_back({alert.Get("at").AsString(), alert.Get("level").AsString(), alert.Get("state").AsString(),
+                    alert.Get("channel").AsString(), ShowBytes(alert.Get("title").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
   return kExitFine;

@@ -65,13 +65,14 @@ Args Collect(CLI::App& app, const Parsed& parsed) {
 }
 
 int Usage(const Verb& verb, const std::string& problem) {
-  std::fprintf(stderr, "duecourse %s: %s\nusage: duecourse %s %s\nmore: duecourse %s --help\n", verb.name, problem.c_str(), verb.name, verb.usage,
-               verb.name);
+  std::fprintf(stderr, "duecourse %s: %s\nusage: duecourse %s %s\nmore: duecourse %s --help\n", verb.name,
+               problem.c_str(), verb.name, verb.usage, verb.name);
   return kExitUsage;
 }
 
 int RunVerb(const Verb& verb, int argc, char** argv) {
-  CLI::App app(StrCat(verb.help, "\nusage: duecourse ", verb.name, " ", verb.usage), StrCat("duecourse ", verb.name));
+  CLI::App app(StrCat(verb.help, "\nusage: duecourse ", verb.name, " ", verb.usage),
+               StrCat("duecourse ", verb.name));
   Parsed parsed;
   Describe(app, verb, parsed);
   try {
@@ -84,18 +85,22 @@ int RunVerb(const Verb& verb, int argc, char** argv) {
   }
   Args args = Collect(app, parsed);
   if (args.positional().size() < verb.positional_least) return Usage(verb, "something is missing");
-  if (args.positional().size() > verb.positional_most) return Usage(verb, StrCat("too much: ", args.positional().back()));
+  if (args.positional().size() > verb.positional_most)
+    return Usage(verb, StrCat("too much: ", args.positional().back()));
   std::string output = args.Get("--output", "table");
   if (output != "table" && output != "json") return Usage(verb, "--output is table or json");
   return verb.run(args);
 }
 
 void Overview() {
-  std::printf("duecourse %s: scheduled tasks that run when they should, once, and explain themselves.\n\n", kVersion);
+  std::printf("duecourse %s: scheduled tasks that run when they should, once, and explain themselves.\n\n",
+              kVersion);
   for (const Verb& verb : Verbs()) {
     std::printf("  %-11s %s\n", verb.name, verb.help);
   }
-  std::printf("\nduecourse VERB --help says more. Exit codes: 0 fine, 1 problem, 2 usage, 3 refused by a decision.\n");
+  std::printf(
+      "\nduecourse VERB --help says more. Exit codes: 0 fine, 1 problem, 2 usage, 3 refused by a "
+      "decision.\n");
 }
 
 }  // namespace
@@ -117,7 +122,8 @@ int RunCommandLine(int argc, char** argv) {
     names.emplace_back(verb.name);
   }
   std::optional<std::string> nearest = Nearest(word, names);
-  std::fprintf(stderr, "duecourse: there is no verb %s%s\n", word.c_str(), nearest ? StrCat("; did you mean ", *nearest, "?").c_str() : "");
+  std::fprintf(stderr, "duecourse: there is no verb %s%s\n", word.c_str(),
+               nearest ? StrCat("; did you mean ", *nearest, "?").c_str() : "");
   return kExitUsage;
 }
 

@@ -15,7 +15,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRefused = 3;
 
 struct OptionSpec {
-  const char* name;       // "--force"
+  const char* name;  // "--force"
   bool takes_value;
   const char* help;
 };
@@ -29,17 +29,17 @@ class Args {
   std::string At(size_t n) const { return n < positional_.size() ? positional_[n] : std::string(); }
   bool json() const { return Get("--output") == "json"; }
 
-  std::map<std::string, std::string> values_;   // filled by ParseArgs
+  std::map<std::string, std::string> values_;  // filled by ParseArgs
   std::vector<std::string> positional_;
 };
 
 struct Verb {
   const char* name;
-  const char* usage;                  // "TASK [DATE]"
-  const char* help;                   // one line
+  const char* usage;  // "TASK [DATE]"
+  const char* help;   // one line
   size_t positional_least;
   size_t positional_most;
-  std::vector<OptionSpec> options;    // besides the common ones
+  std::vector<OptionSpec> options;  // besides the common ones
   int (*run)(const Args& args);
 };
 const std::vector<Verb>& Verbs();

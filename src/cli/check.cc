@@ -14,17 +14,26 @@ namespace {
 
 const char* SeverityName(Finding::Severity severity) {
   switch (severity) {
-    case Finding::Severity::kError: return "error";
-    case Finding::Severity::kWarning: return "warning";
-    case Finding::Severity::kHint: return "hint";
+    case Finding::Severity::kError:
+      return "error";
+    case Finding::Severity::kWarning:
+      return "warning";
+    case Finding::Severity::kHint:
+      return "hint";
   }
   return "error";
 }
 
 Json FindingJson(const Finding& finding) {
   Json out = Json::MakeObject();
-  out.Set("id", finding.id).Set("severity", SeverityName(finding.severity)).Set("file", finding.file).Set("line", finding.line);
-  out.Set("column", finding.column).Set("task_id", finding.task).Set("path", finding.path).Set("message", finding.message);
+  out.Set("id", finding.id)
+      .Set("severity", SeverityName(finding.severity))
+      .Set("file", finding.file)
+      .Set("line", finding.line);
+  out.Set("column", finding.column)
+      .Set("task_id", finding.task)
+      .Set("path", finding.path)
+      .Set("message", finding.message);
   out.Set("fix", finding.fix);
   return out;
 }
@@ -85,13 +94,17 @@ int CheckVerb(const Args& args) {
     Json list = Json::MakeArray();
     for (const Finding& finding : findings) list.Add(FindingJson(finding));
     Json body = Json::MakeObject();
-    body.Set("tasks", tasks).Set("errors", counts[0]).Set("warnings", counts[1]).Set("hints", counts[2]).Set("findings", std::move(list));
+    body.Set("tasks", tasks)
+        .Set("errors", counts[0])
+        .Set("warnings", counts[1])
+        .Set("hints", counts[2])
+        .Set("findings", std::move(list));
     body.Set("zone_data", ZoneDataVersion());
     std::printf("%s\n", body.DumpPretty().c_str());
   } else {
     for (const Finding& finding : findings) std::printf("%s\n", FormatFinding(finding).c_str());
-    std::printf("%zu task%s: %d errors, %d warnings, %d hints (zone data %s)\n", tasks, tasks == 1 ? "" : "s", counts[0], counts[1], counts[2],
-                ZoneDataVersion().c_str());
+    std::printf("%zu task%s: %d errors, %d warnings, %d hints (zone data %s)\n", tasks, tasks == 1 ? "" : "s",
+                counts[0], counts[1], counts[2], ZoneDataVersion().c_str());
   }
   bool failed = counts[0] > 0 || loaded.readable == nullptr || (args.Has("--strict") && counts[1] > 0);
   return failed ? kExitProblem : kExitFine;

@@ -25,7 +25,8 @@ Places FindPlaces(const Args& args) {
     data = JoinPath(config.folder, config.data);
   }
   places.data = AbsolutePath(data);
-  places.socket = args.Has("--socket") ? AbsolutePath(args.Get("--socket")) : JoinPath(places.data, "daemon.sock");
+  places.socket =
+      args.Has("--socket") ? AbsolutePath(args.Get("--socket")) : JoinPath(places.data, "daemon.sock");
   return places;
 }
 
@@ -54,7 +55,8 @@ static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
   HttpResult result = client.Call(std::move(call));
   DaemonAnswer answer;
   if (result.error != HttpError::kNone) {
-    answer.message = StrCat("no daemon answers on ", places.socket, ": ", result.message, "\nstart one with: duecourse serve");
+    answer.message = StrCat("no daemon answers on ", places.socket, ": ", result.message,
+                            "\nstart one with: duecourse serve");
     return answer;
   }
   answer.status = result.status;
@@ -65,7 +67,8 @@ static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
   return answer;
 }
 
-DaemonAnswer Get(const Args& args, const std::string& path, const std::vector<std::pair<std::string, std::string>>& params) {
+DaemonAnswer Get(const Args& args, const std::string& path,
+                 const std::vector<std::pair<std::string, std::string>>& params) {
   HttpClientCall call;
   call.url = path;
   char separator = '?';
@@ -92,8 +95,11 @@ bool Good(const Args& args, const DaemonAnswer& answer, int* exit_code) {
   if (args.json() && answer.status != 0) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
   } else {
-    std::fprintf(stderr, "%s\n", answer.message.empty() ? StrCat("the daemon answered ", answer.status).c_str() : answer.message.c_str());
-    for (const Json& line : answer.body.Get("errors").AsArray()) std::fprintf(stderr, "%s\n", line.AsString().c_str());
+    std::fprintf(stderr, "%s\n",
+                 answer.message.empty() ? StrCat("the daemon answered ", answer.status).c_str()
+                                        : answer.message.c_str());
+    for (const Json& line : answer.body.Get("errors").AsArray())
+      std::fprintf(stderr, "%s\n", line.AsString().c_str());
   }
   return false;
 }
@@ -123,7 +129,8 @@ Json WhoAndWhy(const Args& args) {
 Loaded LoadFor(const Args& args) {
   Loaded loaded = LoadRules(FindPlaces(args).load);
   for (const Finding& finding : loaded.findings) {
-    if (finding.severity == Finding::Severity::kError) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
+    if (finding.severity == Finding::Severity::kError)
+      std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   }
   return loaded;
 }
@@ -131,7 +138,8 @@ Loaded LoadFor(const Args& args) {
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   auto width = [](const std::string& cell) {
-    return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    return static_cast<size_t>(
+        std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
   };
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {

@@ -15,18 +15,19 @@ namespace duecourse {
 // Where things are, from options and settings. Only the settings' paths are read; rules are not.
 struct Places {
   LoadRequest load;
-  std::string data;      // absolute
-  std::string socket;    // absolute
+  std::string data;    // absolute
+  std::string socket;  // absolute
 };
 Places FindPlaces(const Args& args);
 
 struct DaemonAnswer {
-  int status = 0;        // 0: the daemon was not reached
+  int status = 0;  // 0: the daemon was not reached
   Json body;
-  std::string raw;       // as it came
-  std::string message;   // for people
+  std::string raw;      // as it came
+  std::string message;  // for people
 };
-DaemonAnswer Get(const Args& args, const std::string& path, const std::vector<std::pair<std::string, std::string>>& params = {});
+DaemonAnswer Get(const Args& args, const std::string& path,
+                 const std::vector<std::pair<std::string, std::string>>& params = {});
 DaemonAnswer Post(const Args& args, const std::string& path, const Json& body);
 // 0, 1, 2 or 3 for what the daemon said; prints its message (stderr unless fine) or, with -o json, its body.
 int Finish(const Args& args, const DaemonAnswer& answer);

@@ -1,4 +1,5 @@
-// duecourse doctor: what could be wrong, from the outside in: zone data, rules, the data folder, the daemon, its store.
+// duecourse doctor: what could be wrong, from the outside in: zone data, rules, the data folder, the daemon,
+// its store.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -22,7 +23,10 @@ class Examination {
     if (!json_) std::printf("%-4s %-14s %s\n", good ? "ok" : "BAD", what.c_str(), text.c_str());
   }
   int End() {
-    if (json_) std::printf("%s\n", Json::MakeObject().Set("good", all_good_).Set("checks", std::move(list_)).DumpPretty().c_str());
+    if (json_)
+      std::printf(
+          "%s\n",
+          Json::MakeObject().Set("good", all_good_).Set("checks", std::move(list_)).DumpPretty().c_str());
     return all_good_ ? kExitFine : kExitProblem;
   }
 
@@ -39,13 +43,16 @@ void Outside(const Args& args, Examination& exam) {
   Loaded loaded = LoadRules(places.load);
   std::vector<Finding> errors = CheckForServe(loaded, SystemClock().Wall());
   exam.Say(loaded.set != nullptr && errors.empty(), "rules",
-           loaded.set != nullptr && errors.empty() ? StrCat(loaded.set->tasks.size(), " tasks") : StrCat(errors.size(), " errors; see duecourse check"));
+           loaded.set != nullptr && errors.empty() ? StrCat(loaded.set->tasks.size(), " tasks")
+                                                   : StrCat(errors.size(), " errors; see duecourse check"));
   struct stat info {};
   if (::stat(places.data.c_str(), &info) != 0) {
-    exam.Say(false, "data folder", StrCat(places.data, ": ", ErrnoText(errno), "; it is made by serve --init"));
+    exam.Say(false, "data folder",
+             StrCat(places.data, ": ", ErrnoText(errno), "; it is made by serve --init"));
   } else {
     bool closed = (info.st_mode & 077) == 0;
-    exam.Say(closed, "data folder", StrCat(places.data, closed ? "" : " can be read by others; chmod 700 it"));
+    exam.Say(closed, "data folder",
+             StrCat(places.data, closed ? "" : " can be read by others; chmod 700 it"));
   }
 }
 
@@ -55,10 +62,12 @@ void Inside(const Args& args, Examination& exam) {
     exam.Say(false, "daemon", health.message);
     return;
   }
-  exam.Say(health.status == 200, "daemon", health.status == 200 ? "it steps, and its store takes commits" : health.message);
+  exam.Say(health.status == 200, "daemon",
+           health.status == 200 ? "it steps, and its store takes commits" : health.message);
   DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
   size_t waiting = manual.body.Get("runs").AsArray().size();
-  exam.Say(waiting == 0, "manual queue", waiting == 0 ? "empty" : StrCat(waiting, " runs wait for a person; see duecourse manual list"));
+  exam.Say(waiting == 0, "manual queue",
+           waiting == 0 ? "empty" : StrCat(waiting, " runs wait for a person; see duecourse manual list"));
   DaemonAnswer alerts = Get(args, "/api/v1/alerts");
   size_t stuck = 0;
   std::string error;
@@ -67,7 +76,8 @@ void Inside(const Args& args, Examination& exam) {
     ++stuck;
     error = alert.Get("error").AsString();
   }
-  exam.Say(stuck == 0, "alerts", stuck == 0 ? "none waits for a channel" : StrCat(stuck, " alerts that no channel takes: ", error));
+  exam.Say(stuck == 0, "alerts",
+           stuck == 0 ? "none waits for a channel" : StrCat(stuck, " alerts that no channel takes: ", error));
 }
 
 // Every run of one key, with what started each attempt: "why did this happen twice?"
@@ -95,12 +105,16 @@ int Repeated(const Args& args) {
   std::vector<std::vector<std::string>> rows = {{"ATTEMPT", "STARTED", "TRIGGER", "OUTCOME", "SUMMARY"}};
   for (const Json& attempt : run.body.Get("attempt_list").AsArray()) {
     if (attempt.Get("outcome").AsString() == "success") ++successes;
-    rows.push_back({std::to_string(attempt.Get("attempt").AsInteger()), attempt.Get("started_at").AsString(), attempt.Get("trigger").AsString(),
-                    attempt.Get("outcome").AsString(), ShowBytes(attempt.Get("summary").AsString(), false)});
+    rows.push_back({std::to_string(attempt.Get("attempt").AsInteger()), attempt.Get("started_at").AsString(),
+                    attempt.Get("trigger").AsString(), attempt.Get("outcome").AsString(),
+                    ShowBytes(attempt.Get("summary").AsString(), false)});
   }
   std::printf("run %s, %s\n%s", id.c_str(), run.body.Get("state").AsString().c_str(), Table(rows).c_str());
-  std::printf("%d success%s recorded. An attempt whose outcome is lost or timed_out may have done its work: there the target must refuse\n"
-              "a repeat by DUECOURSE_KEY, or an old one by DUECOURSE_FENCE.\n", successes, successes == 1 ? " is" : "es are");
+  std::printf(
+      "%d success%s recorded. An attempt whose outcome is lost or timed_out may have done its work: there "
+      "the target must refuse\n"
+      "a repeat by DUECOURSE_KEY, or an old one by DUECOURSE_FENCE.\n",
+      successes, successes == 1 ? " is" : "es are");
   return kExitFine;
 }
 

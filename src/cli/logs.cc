@@ -11,13 +11,15 @@ static void Stream(const char* name, const Json& stream) {
   int64_t bytes = stream.Get("bytes").AsInteger();
   if (bytes == 0) return;
   int64_t dropped = stream.Get("dropped").AsInteger();
-  std::printf("== %s, %lld bytes%s\n", name, static_cast<long long>(bytes), dropped > 0 ? StrCat(", ", dropped, " dropped between head and tail").c_str() : "");
+  std::printf("== %s, %lld bytes%s\n", name, static_cast<long long>(bytes),
+              dropped > 0 ? StrCat(", ", dropped, " dropped between head and tail").c_str() : "");
   const std::string& text = stream.Get("text").AsString();
   std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
 int LogsVerb(const Args& args) {
-  DaemonAnswer answer = Get(args, StrCat("/api/v1/runs/", args.At(0), "/output"), {{"attempt", args.Get("--attempt")}, {"raw", args.Get("--raw")}});
+  DaemonAnswer answer = Get(args, StrCat("/api/v1/runs/", args.At(0), "/output"),
+                            {{"attempt", args.Get("--attempt")}, {"raw", args.Get("--raw")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   if (args.Has("--raw")) {
@@ -25,7 +27,8 @@ int LogsVerb(const Args& args) {
   } else if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
   } else {
-    std::printf("run %s, attempt %lld\n", args.At(0).c_str(), static_cast<long long>(answer.body.Get("attempt").AsInteger()));
+    std::printf("run %s, attempt %lld\n", args.At(0).c_str(),
+                static_cast<long long>(answer.body.Get("attempt").AsInteger()));
     Stream("stdout", answer.body.Get("stdout"));
     Stream("stderr", answer.body.Get("stderr"));
   }

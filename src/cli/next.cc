@@ -49,7 +49,10 @@ int OfExpression(const Args& args, Instant from, int64_t count) {
   }
   if (args.json()) {
     Json body = Json::MakeObject();
-    body.Set("cron", cron->expression()).Set("words", cron->Words()).Set("timezone", zone->name()).Set("zone_data", ZoneDataVersion());
+    body.Set("cron", cron->expression())
+        .Set("words", cron->Words())
+        .Set("timezone", zone->name())
+        .Set("zone_data", ZoneDataVersion());
     std::printf("%s\n", body.Set("next", std::move(list)).DumpPretty().c_str());
   }
   return kExitFine;
@@ -90,24 +93,36 @@ int OfRules(const Args& args, Instant from, int64_t count) {
   if (loaded.set == nullptr) return kExitProblem;
   std::vector<DueLine> lines;
   for (const Task& task : loaded.set->tasks) {
-    if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0)) LinesOf(task, *loaded.set, from, count, lines);
+    if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0))
+      LinesOf(task, *loaded.set, from, count, lines);
   }
   if (!args.At(0).empty() && loaded.set->Find(args.At(0)) == nullptr) {
     std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
     return kExitProblem;
   }
-  std::sort(lines.begin(), lines.end(), [](const DueLine& a, const DueLine& b) { return std::tie(a.due, a.task, a.value) < std::tie(b.due, b.task, b.value); });
-  if (args.At(0).empty() && lines.size() > static_cast<size_t>(count)) lines.resize(static_cast<size_t>(count));
+  std::sort(lines.begin(), lines.end(), [](const DueLine& a, const DueLine& b) {
+    return std::tie(a.due, a.task, a.value) < std::tie(b.due, b.task, b.value);
+  });
+  if (args.At(0).empty() && lines.size() > static_cast<size_t>(count))
+    lines.resize(static_cast<size_t>(count));
   Json list = Json::MakeArray();
   std::vector<std::vector<std::string>> rows = {{"DUE", "TASK", "UNTIL", "KEY", ""}};
   for (const DueLine& line : lines) {
     Json item = Json::MakeObject();
-    item.Set("due", FormatUtc(line.due)).Set("due_local", line.local).Set("task_id", line.task).Set("value", line.value);
+    item.Set("due", FormatUtc(line.due))
+        .Set("due_local", line.local)
+        .Set("task_id", line.task)
+        .Set("value", line.value);
     list.Add(item.Set("window_ends_local", line.window).Set("key", line.key).Set("note", line.note));
-    rows.push_back({line.local, line.value.empty() ? line.task : StrCat(line.task, " ", line.value), line.window, line.key, line.note});
+    rows.push_back({line.local, line.value.empty() ? line.task : StrCat(line.task, " ", line.value),
+                    line.window, line.key, line.note});
   }
   if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("zone_data", ZoneDataVersion()).Set("next", std::move(list)).DumpPretty().c_str());
+    std::printf("%s\n", Json::MakeObject()
+                            .Set("zone_data", ZoneDataVersion())
+                            .Set("next", std::move(list))
+                            .DumpPretty()
+                            .c_str());
   } else {
     std::printf("%s", Table(rows).c_str());
   }

@@ -9,19 +9,28 @@ namespace duecourse {
 
 int DecisionsVerb(const Args& args) {
   DaemonAnswer answer = Get(args, "/api/v1/decisions",
-                            {{"task", args.At(0)}, {"from", args.Get("--from")}, {"to", args.Get("--to")}, {"run", args.Get("--run")}, {"limit", args.Get("--limit")}});
+                            {{"task", args.At(0)},
+                             {"from", args.Get("--from")},
+                             {"to", args.Get("--to")},
+                             {"run", args.Get("--run")},
+                             {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
     return kExitFine;
   }
-  std::vector<std::vector<std::string>> rows = {{"TIME", "TASK", "DATE", "ANSWER", "REASON", "TIMES", "DETAIL"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"TIME", "TASK", "DATE", "ANSWER", "REASON", "TIMES", "DETAIL"}};
   for (const Json& row : answer.body.Get("decisions").AsArray()) {
     std::string what = row.Get("decision").AsString();
-    if (row.Has("to")) what = StrCat(row.Get("from").AsString(), row.Get("from").AsString().empty() ? "" : " -> ", row.Get("to").AsString());
-    rows.push_back({row.Get("time").AsString(), row.Get("task_id").AsString(), row.Get("target_date").AsString(), what, row.Get("reason").AsString(),
-                    std::to_string(row.Get("count").AsInteger()), ShowBytes(row.Get("detail").Get("text").AsString(), false)});
+    if (row.Has("to"))
+      what = StrCat(row.Get("from").AsString(), row.Get("from").AsString().empty() ? "" : " -> ",
+                    row.Get("to").AsString());
+    rows.push_back({row.Get("time").AsString(), row.Get("task_id").AsString(),
+                    row.Get("target_date").AsString(), what, row.Get("reason").AsString(),
+                    std::to_string(row.Get("count").AsInteger()),
+                    ShowBytes(row.Get("detail").Get("text").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
   return kExitFine;
@@ -29,18 +38,26 @@ int DecisionsVerb(const Args& args) {
 
 int RunsVerb(const Args& args) {
   DaemonAnswer answer = Get(args, "/api/v1/runs",
-                            {{"task", args.At(0)}, {"state", args.Get("--state")}, {"date", args.Get("--date")}, {"key", args.Get("--key")},
-                             {"from", args.Get("--from")}, {"to", args.Get("--to")}, {"limit", args.Get("--limit")}});
+                            {{"task", args.At(0)},
+                             {"state", args.Get("--state")},
+                             {"date", args.Get("--date")},
+                             {"key", args.Get("--key")},
+                             {"from", args.Get("--from")},
+                             {"to", args.Get("--to")},
+                             {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
     return kExitFine;
   }
-  std::vector<std::vector<std::string>> rows = {{"RUN", "TASK", "DUE", "STATE", "REASON", "ATTEMPTS", "KEY", "DETAIL"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"RUN", "TASK", "DUE", "STATE", "REASON", "ATTEMPTS", "KEY", "DETAIL"}};
   for (const Json& row : answer.body.Get("runs").AsArray()) {
-    rows.push_back({row.Get("run_id").AsString(), row.Get("task_id").AsString(), row.Get("due_local").AsString(), row.Get("state").AsString(),
-                    row.Get("reason").AsString(), std::to_string(row.Get("attempts").AsInteger()), ShowBytes(row.Get("key").AsString(), false),
+    rows.push_back({row.Get("run_id").AsString(), row.Get("task_id").AsString(),
+                    row.Get("due_local").AsString(), row.Get("state").AsString(),
+                    row.Get("reason").AsString(), std::to_string(row.Get("attempts").AsInteger()),
+                    ShowBytes(row.Get("key").AsString(), false),
                     ShowBytes(row.Get("detail").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());

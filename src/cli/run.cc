@@ -1,4 +1,5 @@
-// duecourse run FILE: a rule once, in the foreground; nothing is stored, claimed or told. Preconditions are not asked.
+// duecourse run FILE: a rule once, in the foreground; nothing is stored, claimed or told. Preconditions are
+// not asked.
 #include <unistd.h>
 
 #include <cstdio>
@@ -35,7 +36,8 @@ class TrialFolder {
 };
 
 // The newest occurrence that came due, or the one of the date.
-std::optional<Instant> Choose(const RuleSet& set, size_t value, const Args& args, Instant now, std::string* problem) {
+std::optional<Instant> Choose(const RuleSet& set, size_t value, const Args& args, Instant now,
+                              std::string* problem) {
   const Task& task = set.tasks.front();
   const RuleBody& rule = task.rule();
   if (!args.Has("--date")) {
@@ -50,8 +52,8 @@ std::optional<Instant> Choose(const RuleSet& set, size_t value, const Args& args
   const Zone& zone = ScheduleOf(rule, value).zone;
   constexpr int kReachDays = 31;
   Instant until = zone.Lookup({*date + kReachDays, 0}).first;
-  for (std::optional<Instant> due = NextDue(rule, value, zone.Lookup({*date - kReachDays, 0}).first); due && *due < until;
-       due = NextDue(rule, value, *due)) {
+  for (std::optional<Instant> due = NextDue(rule, value, zone.Lookup({*date - kReachDays, 0}).first);
+       due && *due < until; due = NextDue(rule, value, *due)) {
     if (OccurrenceAt(task, value, *due, set.config).business_date == *date) return due;
   }
   *problem = StrCat("no occurrence of ", task.id, " has business date ", FormatDay(*date));
@@ -63,8 +65,10 @@ int Report(const Task& task, const Ending& ending, const CapturedOutput& output)
   std::fflush(stdout);
   std::fwrite(output.err.data(), 1, output.err.size(), stderr);
   Classified what = Classify(task.rule().execution, ending);
-  std::fprintf(stderr, "duecourse run: %s%s%s", OutcomeName(what.outcome), what.summary.empty() ? "" : ": ", what.summary.c_str());
-  if (what.failure_class != FailureClass::kNone) std::fprintf(stderr, " (%s)", FailureClassName(what.failure_class));
+  std::fprintf(stderr, "duecourse run: %s%s%s", OutcomeName(what.outcome), what.summary.empty() ? "" : ": ",
+               what.summary.c_str());
+  if (what.failure_class != FailureClass::kNone)
+    std::fprintf(stderr, " (%s)", FailureClassName(what.failure_class));
   std::fprintf(stderr, "\n");
   return what.outcome == Outcome::kSuccess ? kExitFine : kExitProblem;
 }
@@ -78,7 +82,8 @@ int RunVerbOnce(const Args& args) {
   for (const Finding& finding : loaded.findings) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   if (loaded.set == nullptr) return kExitProblem;
   if (loaded.set->tasks.size() != 1) {
-    std::fprintf(stderr, "%s holds %zu tasks; run tries a file with one\n", args.At(0).c_str(), loaded.set->tasks.size());
+    std::fprintf(stderr, "%s holds %zu tasks; run tries a file with one\n", args.At(0).c_str(),
+                 loaded.set->tasks.size());
     return kExitUsage;
   }
   const Task& task = loaded.set->tasks.front();
@@ -106,13 +111,14 @@ int RunVerbOnce(const Args& args) {
   if (key.ok()) run.key = *key;
   run.attempts = 1;
   run.fence = 1;
-  StartRequest start = RenderAttempt({loaded.set.get(), &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
+  StartRequest start = RenderAttempt(
+      {loaded.set.get(), &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
   if (!problem.empty()) {
     std::fprintf(stderr, "%s\n", problem.c_str());
     return kExitProblem;
   }
-  std::fprintf(stderr, "duecourse run: %s for %s, key %s\n", task.id.c_str(), FormatDay(run.business_date).c_str(),
-               key.ok() ? key->c_str() : key.error().message().c_str());
+  std::fprintf(stderr, "duecourse run: %s for %s, key %s\n", task.id.c_str(),
+               FormatDay(run.business_date).c_str(), key.ok() ? key->c_str() : key.error().message().c_str());
   Log log(clock, STDERR_FILENO, LogLevel::kError);
   auto endings = std::make_shared<Queue<Ending>>(1);
   ExecSink sink;

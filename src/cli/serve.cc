@@ -48,11 +48,12 @@ LogLevel LevelOfText(const std::string& text) {
   return text == "error" ? LogLevel::kError : LogLevel::kInfo;
 }
 
-// A daemon that refuses to start says so to people too, without a store; it waits a little for a channel to take it.
+// A daemon that refuses to start says so to people too, without a store; it waits a little for a channel to
+// take it.
 void TellRefusal(const RuleSet& rules, const std::string& problem, const Clock& clock) {
   auto results = std::make_shared<Queue<SendResult>>(64);
-  std::unique_ptr<AlertSender> sender =
-      NewAlertSender(clock, rules.config.folder, [results](SendResult result) { results->Push(std::move(result)); });
+  std::unique_ptr<AlertSender> sender = NewAlertSender(
+      clock, rules.config.folder, [results](SendResult result) { results->Push(std::move(result)); });
   NoticeFacts facts;
   facts.level = AlertLevel::kP1;
   facts.event = "start_refused";
@@ -62,7 +63,8 @@ void TellRefusal(const RuleSet& rules, const std::string& problem, const Clock& 
   AlertDraft draft = DraftNotice(facts);
   size_t open = 0;
   for (std::vector<ChannelConfig>& channels : ChannelsForAll(rules.config, facts.level)) {
-    sender->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body), std::move(channels));
+    sender->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body),
+                 std::move(channels));
     ++open;
   }
   constexpr int64_t kPatienceMs = 12'000;
@@ -86,7 +88,8 @@ std::shared_ptr<const RuleSet> Checked(const LoadRequest& request, Instant now) 
   std::vector<Finding> errors = CheckForServe(loaded, now);
   for (const Finding& finding : errors) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   if (loaded.set == nullptr || !errors.empty()) {
-    std::fprintf(stderr, "duecourse: not started: the rules have %zu error%s; duecourse check says more\n", errors.size(), errors.size() == 1 ? "" : "s");
+    std::fprintf(stderr, "duecourse: not started: the rules have %zu error%s; duecourse check says more\n",
+                 errors.size(), errors.size() == 1 ? "" : "s");
     return nullptr;
   }
   return loaded.set;
@@ -99,7 +102,8 @@ void WaitForEnd(const Signals& signals, Daemon& daemon) {
     signalfd_siginfo info{};
     if (::read(fd.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) continue;
     if (info.ssi_signo != SIGHUP) break;
-    daemon.Reload({"SIGHUP", false, false}, [](const Answer& answer) { std::fprintf(stderr, "reload: %s\n", answer.message.c_str()); });
+    daemon.Reload({"SIGHUP", false, false},
+                  [](const Answer& answer) { std::fprintf(stderr, "reload: %s\n", answer.message.c_str()); });
   }
   daemon.Drain();
 }
@@ -135,17 +139,21 @@ int ServeVerb(const Args& args) {
   HttpServerOptions http;
   http.unix_path = places.socket;
   if (args.Has("--tcp")) http.tcp_port = static_cast<int>(ParseInteger(args.Get("--tcp")).value_or(-1));
-  Result<std::unique_ptr<HttpServer>> server =
-      HttpServer::Start(http, [&api](HttpRequest request, HttpReply reply) { api.Handle(std::move(request), std::move(reply)); });
+  Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(
+      http,
+      [&api](HttpRequest request, HttpReply reply) { api.Handle(std::move(request), std::move(reply)); });
   if (!server.ok()) {
     daemon.Drain();
     daemon.Wait();
     return Refuse(*rules, server.error().message(), clock);
   }
   for (const std::string& note : daemon.start_notes()) std::fprintf(stderr, "%s\n", note.c_str());
-  std::fprintf(stderr, "duecourse: %zu task%s, data in %s, socket %s\n", rules->tasks.size(), rules->tasks.size() == 1 ? "" : "s", places.data.c_str(),
-               places.socket.c_str());
-  log.Info("started", Json::MakeObject().Set("tasks", rules->tasks.size()).Set("zone_data", ZoneDataVersion()).Set("pid", static_cast<int64_t>(::getpid())));
+  std::fprintf(stderr, "duecourse: %zu task%s, data in %s, socket %s\n", rules->tasks.size(),
+               rules->tasks.size() == 1 ? "" : "s", places.data.c_str(), places.socket.c_str());
+  log.Info("started", Json::MakeObject()
+                          .Set("tasks", rules->tasks.size())
+                          .Set("zone_data", ZoneDataVersion())
+                          .Set("pid", static_cast<int64_t>(::getpid())));
   WaitForEnd(signals, daemon);
   daemon.Wait();
   (*server)->Stop();

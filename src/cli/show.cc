@@ -19,7 +19,13 @@ int ShowRule(const Args& args) {
   }
   std::string text = args.Has("--effective") ? PrintEffective(*task, *set) : PrintRule(*task, false);
   if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("task_id", task->id).Set("file", set->files[task->file].path).Set("line", task->line).Set("yaml", text).DumpPretty().c_str());
+    std::printf("%s\n", Json::MakeObject()
+                            .Set("task_id", task->id)
+                            .Set("file", set->files[task->file].path)
+                            .Set("line", task->line)
+                            .Set("yaml", text)
+                            .DumpPretty()
+                            .c_str());
   } else {
     std::printf("%s", text.c_str());
   }
@@ -46,8 +52,11 @@ int ShowVerb(const Args& args) {
     }
     std::string last = task.Get("last_result").AsString();
     if (!last.empty()) last += StrCat(" (", task.Get("last_reason").AsString(), ")");
-    std::string next = !task.Get("enabled").AsBool() ? "not enabled" : task.Get("paused").AsBool() ? "paused" : task.Get("next_due_local").AsString();
-    rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last, task.Get("last_date").AsString(), open.empty() ? "-" : open, next});
+    std::string next = !task.Get("enabled").AsBool() ? "not enabled"
+                       : task.Get("paused").AsBool() ? "paused"
+                                                     : task.Get("next_due_local").AsString();
+    rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last,
+                    task.Get("last_date").AsString(), open.empty() ? "-" : open, next});
   }
   std::printf("%s", Table(rows).c_str());
   return kExitFine;

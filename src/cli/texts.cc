@@ -19,9 +19,12 @@ std::string Words(const Verb& verb) {
       words += StrCat(name.substr(0, name.find(',')), " ");
     }
   }
-  static const std::pair<const char*, const char*> kSecond[] = {
-      {"manual", "list claim resolve rerun skip "}, {"flag", "set unset list "}, {"alert", "list test "},
-      {"schema", "rules settings "}, {"completion", "bash zsh fish "}, {"doctor", "repeated missed "}};
+  static const std::pair<const char*, const char*> kSecond[] = {{"manual", "list claim resolve rerun skip "},
+                                                                {"flag", "set unset list "},
+                                                                {"alert", "list test "},
+                                                                {"schema", "rules settings "},
+                                                                {"completion", "bash zsh fish "},
+                                                                {"doctor", "repeated missed "}};
   for (const auto& [name, second] : kSecond) {
     if (std::string(verb.name) == name) words += second;
   }
@@ -30,10 +33,13 @@ std::string Words(const Verb& verb) {
 }
 
 void Bash() {
-  std::printf("_duecourse() {\n  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
+  std::printf(
+      "_duecourse() {\n  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    "
+      "COMPREPLY=($(compgen -W \"");
   for (const Verb& verb : Verbs()) std::printf("%s ", verb.name);
   std::printf("\" -- \"$word\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]}\" in\n");
-  for (const Verb& verb : Verbs()) std::printf("    %s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")) ;;\n", verb.name, Words(verb).c_str());
+  for (const Verb& verb : Verbs())
+    std::printf("    %s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")) ;;\n", verb.name, Words(verb).c_str());
   std::printf("  esac\n}\ncomplete -o default -F _duecourse duecourse\n");
 }
 
@@ -41,7 +47,8 @@ void Zsh() {
   std::printf("#compdef duecourse\n_duecourse() {\n  if (( CURRENT == 2 )); then\n    local -a verbs=(\n");
   for (const Verb& verb : Verbs()) {
     std::string help = verb.help;
-    for (size_t at = help.find('\''); at != std::string::npos; at = help.find('\'', at + 4)) help.replace(at, 1, "'\\''");
+    for (size_t at = help.find('\''); at != std::string::npos; at = help.find('\'', at + 4))
+      help.replace(at, 1, "'\\''");
     std::printf("      '%s:%s'\n", verb.name, help.c_str());
   }
   std::printf("    )\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n");
@@ -52,10 +59,12 @@ void Zsh() {
 void Fish() {
   for (const Verb& verb : Verbs()) {
     std::string help = verb.help;
-    for (size_t at = help.find('\''); at != std::string::npos; at = help.find('\'', at + 2)) help.replace(at, 1, "\\'");
+    for (size_t at = help.find('\''); at != std::string::npos; at = help.find('\'', at + 2))
+      help.replace(at, 1, "\\'");
     std::printf("complete -c duecourse -n __fish_use_subcommand -a %s -d '%s'\n", verb.name, help.c_str());
     for (const OptionSpec& option : verb.options) {
-      std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -l %s%s\n", verb.name, option.name + 2, option.takes_value ? " -r" : "");
+      std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -l %s%s\n", verb.name,
+                  option.name + 2, option.takes_value ? " -r" : "");
     }
   }
 }
@@ -88,9 +97,15 @@ int CompletionVerb(const Args& args) {
 
 int VersionVerb(const Args& args) {
   if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("version", kVersion).Set("zone_data", ZoneDataVersion()).Set("sqlite", SqliteVersion()).DumpPretty().c_str());
+    std::printf("%s\n", Json::MakeObject()
+                            .Set("version", kVersion)
+                            .Set("zone_data", ZoneDataVersion())
+                            .Set("sqlite", SqliteVersion())
+                            .DumpPretty()
+                            .c_str());
   } else {
-    std::printf("duecourse %s, zone data %s, SQLite %s\n", kVersion, ZoneDataVersion().c_str(), SqliteVersion().c_str());
+    std::printf("duecourse %s, zone data %s, SQLite %s\n", kVersion, ZoneDataVersion().c_str(),
+                SqliteVersion().c_str());
   }
   return kExitFine;
 }

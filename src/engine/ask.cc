@@ -1,10 +1,24 @@
-// Gathers facts for one run, asks decide/, and carries out the answer: claim it, look at what it waits for, wait, or end it.
+// Gathers facts for one run, asks decide/, and carries out the answer: claim it, look at what it waits for,
+// wait, or end it.
 #include <algorithm>
 
 #include "base/text.h"
 #include "engine/state.h"
 
 namespace duecourse {
+
+// Soonest window end first, then earliest due, then task id.
+static bool AskedBefore(const OpenRun& a, const OpenRun& b) {
+  return std::tie(a.run.window_ends, a.run.due, a.run.task, a.run.value, a.run.id) <
+         std::tie(b.run.window_ends, b.run.due, b.run.task, b.run.value, b.run.id);
+}
+
+static Pending ClaimPending(const OpenRun& open) {
+  Pending pending;
+  pending.kind = Pending::Kind::kClaim;
+  pending.runs.push_back(open.run.id);
+  return pending;
+}
 
 void EngineState::Wake(const std::string& run_id) {
   OpenRun* open = FindRun(run_id);
@@ -22,14 +36,8 @@ void EngineState::WakeAll() {
   for (auto& [id, open] : runs) Wake(id);
 }
 
-// Soonest window end first, then earliest due, then task id.
-bool EngineState::AskedBefore(const OpenRun& a, const OpenRun& b) {
-  return std::tie(a.run.window_ends, a.run.due, a.run.task, a.run.value, a.run.id) <
-         std::tie(b.run.window_ends, b.run.due, b.run.task, b.run.value, b.run.id);
-}
-
-// Asks everybody who was woken, in order. A slot that stays free because the woken run did not take it goes to the next
-// that waits, so a round may wake others; each run is asked at most once an instant.
+// Asks everybody who was woken, in order. A slot that stays free because the woken run did not take it goes
+// to the next that waits, so a round may wake others; each run is asked at most once an instant.
 void EngineState::AskDirty() {
   std::set<std::string> asked;
   while (true) {
@@ -42,7 +50,8 @@ void EngineState::AskDirty() {
     }
     dirty.clear();
     if (round.empty()) return;
-    std::sort(round.begin(), round.end(), [](const OpenRun* a, const OpenRun* b) { return AskedBefore(*a, *b); });
+    std::sort(round.begin(), round.end(),
+              [](const OpenRun* a, const OpenRun* b) { return AskedBefore(*a, *b); });
     std::vector<std::string> ids;
     for (const OpenRun* open : round) ids.push_back(open->run.id);
     for (const std::string& id : ids) {
@@ -112,7 +121,8 @@ Decision EngineState::Evaluate(OpenRun& open) {
   facts.preconditions = conditions;
   facts.pools = pool_facts;
   Decision decision = Decide(facts);
-  decision.recheck_at = std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever);
+  decision.recheck_at =
+      std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever);
   open.last = decision;
   open.last_text = DescribeDecision(open, decision);
   return decision;
@@ -170,7 +180,8 @@ void EngineState::GatherLane(const OpenRun& open, Facts& facts) {
     for (const std::string& id : lane.open) {
       const OpenRun* other = FindRun(id);
       if (other == &open) break;
-      if (other != nullptr && other->run.due < open.run.due && !IsFinal(other->run.state)) facts.earlier_open = true;
+      if (other != nullptr && other->run.due < open.run.due && !IsFinal(other->run.state))
+        facts.earlier_open = true;
     }
   }
 }
@@ -194,7 +205,8 @@ Instant EngineState::MaintenanceUntil(const Task& task, int* index) const {
   const std::vector<MaintenanceConfig>& list = rules->config.maintenance;
   for (size_t i = 0; i < list.size(); ++i) {
     const MaintenanceConfig& item = list[i];
-    if (!item.tasks.empty() && std::find(item.tasks.begin(), item.tasks.end(), task.id) == item.tasks.end()) continue;
+    if (!item.tasks.empty() && std::find(item.tasks.begin(), item.tasks.end(), task.id) == item.tasks.end())
+      continue;
     Instant from = item.from.value_or(kLongAgo);
     Instant until = item.until.value_or(kNever);
     if (item.cron) {
@@ -245,7 +257,8 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   return claim;
 }
 
-// An open breaker whose cooldown is over lets one trial through; the place is taken in the same batch as the claim.
+// An open breaker whose cooldown is over lets one trial through; the place is taken in the same batch as the
+// claim.
 void EngineState::TakeTrial(OpenRun& open, ClaimCall& claim) {
   if (open.lane == kNoLane || claim.kind == TriggerKind::kManual) return;
   Lane& lane = lanes[open.lane];
@@ -259,13 +272,6 @@ void EngineState::TakeTrial(OpenRun& open, ClaimCall& claim) {
     Call(BreakerCall{*lane.breaker}, Pending());
   }
   claim.breaker_version = lane.breaker->version;
-}
-
-Pending EngineState::ClaimPending(const OpenRun& open) {
-  Pending pending;
-  pending.kind = Pending::Kind::kClaim;
-  pending.runs.push_back(open.run.id);
-  return pending;
 }
 
 TriggerKind EngineState::KindOfNext(const OpenRun& open) {

@@ -6,7 +6,8 @@
 
 namespace duecourse {
 
-static std::string RenderStart(const ExecutionRule& execution, const TemplateScope& scope, StartRequest& start) {
+static std::string RenderStart(const ExecutionRule& execution, const TemplateScope& scope,
+                               StartRequest& start) {
   std::string problem;
   auto render = [&](const Template& text) {
     Result<std::string> out = Render(text, scope);

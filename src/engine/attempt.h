@@ -13,7 +13,7 @@ struct AttemptFacts {
   const Task* task = nullptr;
   size_t value = 0;
   const Occurrence* occurrence = nullptr;
-  const Run* run = nullptr;             // its fence and attempts are those of this attempt
+  const Run* run = nullptr;  // its fence and attempts are those of this attempt
   TriggerKind kind = TriggerKind::kSchedule;
   Instant now;
 };

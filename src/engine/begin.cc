@@ -17,7 +17,8 @@ std::string ScheduleFingerprint(const Schedule& schedule) {
   } else if (const auto* every = std::get_if<EverySchedule>(&schedule.kind)) {
     text += StrCat(" every ", every->every.count, " ", every->anchor.ms);
   } else {
-    for (CivilTime at : std::get<AtSchedule>(schedule.kind).at) text += StrCat(" at ", at.day.days, "+", at.second);
+    for (CivilTime at : std::get<AtSchedule>(schedule.kind).at)
+      text += StrCat(" at ", at.day.days, "+", at.second);
   }
   return Sha256Hex(text).substr(0, 16);
 }
@@ -73,7 +74,8 @@ void EngineState::Adopt(const Snapshot& snapshot) {
   for (const auto& [pool, at] : snapshot.pool_last_start) pool_last_start[pool] = at;
 }
 
-// One lane for each enabled (task, value). A new lane, or one whose schedule changed, owes nothing from before now.
+// One lane for each enabled (task, value). A new lane, or one whose schedule changed, owes nothing from
+// before now.
 void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activate,
                              std::vector<std::pair<std::string, std::string>> texts) {
   std::unordered_map<std::string, const TaskCursor*> known;
@@ -133,7 +135,8 @@ TaskCursor EngineState::CursorOf(const std::string& task, const std::string& val
   return cursor;
 }
 
-void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string, std::string>> texts, const std::string& by) {
+void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string, std::string>> texts,
+                           const std::string& by) {
   call.version.hash = rules->hash;
   call.version.at = now;
   call.version.by = by;
@@ -152,7 +155,8 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
   for (const Run& run : snapshot.open_runs) {
     OpenRun& open = AddRun(run);
     if (open.task == nullptr && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
-      MoveRun(open, RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed while the daemon was stopped", {});
+      MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved,
+                     "its rule was removed while the daemon was stopped"});
       continue;
     }
     if (run.state != RunState::kRunning) {
@@ -168,15 +172,16 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
   }
 }
 
-// One of ours goes on. One that this daemon does not run, a former one's or a claim of ours whose reply was lost, is
-// looked at first; only its own key waits for that.
+// One of ours goes on. One that this daemon does not run, a former one's or a claim of ours whose reply was
+// lost, is looked at first; only its own key waits for that.
 void EngineState::AdoptRunning(OpenRun& open) {
   Reserve(open);
   auto old = former.find(open.run.id);
   bool ours = old != former.end() && old->second->run.fence == open.run.fence && old->second->executing;
   if (!ours) {
     open.inspecting = true;
-    Emit(AttemptInspect{{open.run.id, open.run.fence, open.run.attempts}, open.run.boot_id == options.boot_id});
+    Emit(AttemptInspect{{open.run.id, open.run.fence, open.run.attempts},
+                        open.run.boot_id == options.boot_id});
     return;
   }
   open.executing = true;

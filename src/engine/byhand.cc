@@ -7,20 +7,26 @@ namespace duecourse {
 void EngineState::OnCancel(const Request& request, const std::string& run_id) {
   OpenRun* open = FindRun(run_id);
   if (open == nullptr) {
-    Reply(request, Answer::Kind::kProblem, StrCat("run ", run_id, " is not open: it is over, or there is none of this id"), Json::MakeObject());
+    Reply(request, Answer::Kind::kProblem,
+          StrCat("run ", run_id, " is not open: it is over, or there is none of this id"),
+          Json::MakeObject());
     return;
   }
-  std::string detail = StrCat("cancelled by ", request.by, request.reason.empty() ? "" : ": ", request.reason);
+  std::string detail =
+      StrCat("cancelled by ", request.by, request.reason.empty() ? "" : ": ", request.reason);
   if (open->run.state == RunState::kManualRequired) {
-    Refuse(request, Reason::kAwaitingPerson, StrCat("it waits for a person; use: manual skip ", run_id), run_id);
+    Refuse(request, Reason::kAwaitingPerson, StrCat("it waits for a person; use: manual skip ", run_id),
+           run_id);
   } else if (open->executing) {
     open->audit = AuditOf(request, "cancel", open->run.task, run_id);
     KillAttempt(*open, KillWhy::kCancelled, detail);
-    Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended"), Json::MakeObject().Set("run_id", run_id));
+    Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended"),
+          Json::MakeObject().Set("run_id", run_id));
   } else if (open->flight != OpenRun::Flight::kNone || open->inspecting) {
     Refuse(request, Reason::kLockOccupied, "a change of this run is being stored; ask again", run_id);
   } else {
-    MoveRun(*open, RunState::kSkipped, Reason::kCancelled, detail, AuditOf(request, "cancel", open->run.task, run_id), request);
+    MoveRun(*open, {RunState::kSkipped, Reason::kCancelled, detail,
+                    AuditOf(request, "cancel", open->run.task, run_id), request});
   }
 }
 
@@ -36,12 +42,16 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
   OpenRun* open = FindRun(manual.run_id);
   if (open == nullptr) {
     Refuse(request, Reason::kAlreadyDone,
-           StrCat("run ", manual.run_id, " is over, or there is none of this id; a finished run is repeated with rerun --supersede"), manual.run_id);
+           StrCat("run ", manual.run_id,
+                  " is over, or there is none of this id; a finished run is repeated with rerun --supersede"),
+           manual.run_id);
     return;
   }
   if (open->run.state != RunState::kManualRequired || open->flight != OpenRun::Flight::kNone) {
     Refuse(request, open->run.state == RunState::kRunning ? Reason::kLockOccupied : Reason::kNotDue,
-           StrCat("run ", manual.run_id, " is ", RunStateName(open->run.state), ", it does not wait for a person"), manual.run_id);
+           StrCat("run ", manual.run_id, " is ", RunStateName(open->run.state),
+                  ", it does not wait for a person"),
+           manual.run_id);
     return;
   }
   std::string word = StrCat("by ", request.by, ": ", request.reason);
@@ -50,10 +60,12 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
       ClaimByHand(request, *open);
       break;
     case ManualRequest::Verb::kResolve:
-      MoveRun(*open, RunState::kSuccess, Reason::kResolved, StrCat("resolved ", word), AuditOf(request, "manual_resolve", open->run.task, manual.run_id), request);
+      MoveRun(*open, {RunState::kSuccess, Reason::kResolved, StrCat("resolved ", word),
+                      AuditOf(request, "manual_resolve", open->run.task, manual.run_id), request});
       break;
     case ManualRequest::Verb::kSkip:
-      MoveRun(*open, RunState::kSkipped, Reason::kCancelled, StrCat("skipped ", word), AuditOf(request, "manual_skip", open->run.task, manual.run_id), request);
+      MoveRun(*open, {RunState::kSkipped, Reason::kCancelled, StrCat("skipped ", word),
+                      AuditOf(request, "manual_skip", open->run.task, manual.run_id), request});
       break;
     case ManualRequest::Verb::kRerun:
       open->asked = request;
@@ -90,11 +102,12 @@ static std::string NextRerunKey(const std::string& key) {
   return key + "#r2";
 }
 
-// A finished run is never touched: the rerun is a new run with a new key and a fresh cap. Its identity names the run it
-// replaces, so a second one is refused with the id of the first.
+// A finished run is never touched: the rerun is a new run with a new key and a fresh cap. Its identity names
+// the run it replaces, so a second one is refused with the id of the first.
 void EngineState::SupersedeByHand(const Request& request, const ManualRequest& manual) {
   if (!manual.stored || !IsFinal(manual.stored->state) || !manual.stored->key) {
-    Refuse(request, Reason::kNotDue, StrCat("run ", manual.run_id, " is not over; only a finished run is superseded"), manual.run_id);
+    Refuse(request, Reason::kNotDue,
+           StrCat("run ", manual.run_id, " is not over; only a finished run is superseded"), manual.run_id);
     return;
   }
   const Run& old = *manual.stored;

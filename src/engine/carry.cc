@@ -41,7 +41,8 @@ void EngineState::OnReply(Pending& pending, StoreReply& reply) {
       if (open != nullptr) OnUpstream(*open, pending.index, std::get<FindRunsReply>(reply).runs);
       break;
     case Pending::Kind::kRenew:
-      if (open != nullptr && !std::get<RenewReply>(reply).held && open->executing) KillAttempt(*open, KillWhy::kLeaseLost, "its lease was lost");
+      if (open != nullptr && !std::get<RenewReply>(reply).held && open->executing)
+        KillAttempt(*open, KillWhy::kLeaseLost, "its lease was lost");
       break;
     case Pending::Kind::kActivate:
       OnActivated(pending, std::get<ActivateReply>(reply));
@@ -111,7 +112,8 @@ void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending
 void EngineState::OnKnown(OpenRun& open, const PlannedReply& reply) {
   bool by_key = reply.kind == PlannedReply::Kind::kKeyKnown;
   Unreserve(open);
-  std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (", RunStateName(reply.holder_state), ")");
+  std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (",
+                            RunStateName(reply.holder_state), ")");
   if (open.asked && open.run.extra && by_key && open.run.supersedes.empty() && NextExtraKey(open)) return;
   if (open.asked) {
     Refuse(*open.asked, Reason::kAlreadyDone, text, reply.holder);
@@ -168,8 +170,11 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   open.folded = 0;
   ++attempts_started;
   if (open.asked) {
-    Answer answer{open.asked->id, Answer::Kind::kFine, StrCat("run ", open.run.id, " started, attempt ", open.run.attempts), Json::MakeObject()};
-    answer.body.Set("run_id", open.run.id).Set("attempt", open.run.attempts).Set("key", open.run.key.value_or(""));
+    Answer answer{open.asked->id, Answer::Kind::kFine,
+                  StrCat("run ", open.run.id, " started, attempt ", open.run.attempts), Json::MakeObject()};
+    answer.body.Set("run_id", open.run.id)
+        .Set("attempt", open.run.attempts)
+        .Set("key", open.run.key.value_or(""));
     Emit(std::move(answer));
     open.asked.reset();
   }
@@ -177,21 +182,24 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   StartAttempt(open);
 }
 
-// The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with what is true now.
+// The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with
+// what is true now.
 void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
-  if (open.lane != kNoLane && lanes[open.lane].breaker != nullptr && lanes[open.lane].breaker->trial_run == open.run.id) {
+  if (open.lane != kNoLane && lanes[open.lane].breaker != nullptr &&
+      lanes[open.lane].breaker->trial_run == open.run.id) {
     BreakerChange change = AfterNeutral(*lanes[open.lane].breaker, open.run.id);
     *lanes[open.lane].breaker = change.after;
     Call(BreakerCall{change.after}, Pending());
   }
   Unreserve(open);
-  open.last_text = StrCat("the claim was refused", reply.holder.empty() ? "" : ": held by run ", reply.holder);
+  open.last_text =
+      StrCat("the claim was refused", reply.holder.empty() ? "" : ": held by run ", reply.holder);
   Decision refused;
   refused.reason = reply.refusal;
   refused.recheck_at = std::min(reply.recheck_at, now + open.task->rule().trigger.check_interval);
   if (refused.recheck_at <= now) refused.recheck_at = now + Seconds(1);
   if (reply.refusal == Reason::kAlreadyDone && !open.force.manual) {
-    MoveRun(open, RunState::kSkipped, Reason::kAlreadyDone, open.last_text, {});
+    MoveRun(open, {RunState::kSkipped, Reason::kAlreadyDone, open.last_text});
     return;
   }
   Wait(open, refused);
@@ -200,8 +208,11 @@ void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
 void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply) {
   open.flight = OpenRun::Flight::kNone;
   if (!reply.moved) {
-    Say(LogLevel::kWarning, "move_refused", Json::MakeObject().Set("run", open.run.id).Set("state", RunStateName(reply.state)));
-    if (pending.request) Refuse(*pending.request, Reason::kLockOccupied, StrCat("run ", open.run.id, " is ", RunStateName(reply.state)), open.run.id);
+    Say(LogLevel::kWarning, "move_refused",
+        Json::MakeObject().Set("run", open.run.id).Set("state", RunStateName(reply.state)));
+    if (pending.request)
+      Refuse(*pending.request, Reason::kLockOccupied,
+             StrCat("run ", open.run.id, " is ", RunStateName(reply.state)), open.run.id);
     Wake(open.run.id);
     return;
   }

@@ -18,7 +18,8 @@ void EngineState::OnFlag(const Request& request, const FlagRequest& asked) {
   call.flag = flag;
   call.remove = asked.remove;
   call.audit = AuditOf(request, asked.remove ? "flag_remove" : "flag_set", "", "");
-  call.audit.detail = StrCat(flag.name, flag.date ? StrCat(" ", FormatDay(*flag.date)) : "", " = ", flag.value);
+  call.audit.detail =
+      StrCat(flag.name, flag.date ? StrCat(" ", FormatDay(*flag.date)) : "", " = ", flag.value);
   Pending pending;
   pending.kind = Pending::Kind::kFlag;
   pending.flags.push_back(std::move(flag));
@@ -48,7 +49,8 @@ void EngineState::OnPause(const Request& request, const PauseRequest& asked) {
   control.version = control_version + 1;
   ControlCall call;
   call.control = control;
-  call.audit = AuditOf(request, asked.resume ? "resume" : "pause", asked.scope.starts_with("task/") ? asked.scope.substr(5) : "", "");
+  call.audit = AuditOf(request, asked.resume ? "resume" : "pause",
+                       asked.scope.starts_with("task/") ? asked.scope.substr(5) : "", "");
   call.audit.detail = StrCat(asked.scope, asked.catch_up ? ", keeping the newest" : "");
   Pending pending;
   pending.kind = Pending::Kind::kControl;
@@ -93,12 +95,14 @@ void EngineState::EndPaused(Lane& lane, bool keep_newest) {
   for (const std::string& id : lane.open) {
     const OpenRun* open = FindRun(id);
     bool paused = open != nullptr && open->told_once && open->told_reason == Reason::kPaused;
-    if (paused && open->run.state == RunState::kScheduled && open->run.attempts == 0 && open->flight == OpenRun::Flight::kNone) {
+    if (paused && open->run.state == RunState::kScheduled && open->run.attempts == 0 &&
+        open->flight == OpenRun::Flight::kNone) {
       waiting.push_back(id);
     }
   }
   if (keep_newest && !waiting.empty()) waiting.pop_back();
-  for (const std::string& id : waiting) MoveRun(*FindRun(id), RunState::kSkipped, Reason::kPaused, "came due while paused", {});
+  for (const std::string& id : waiting)
+    MoveRun(*FindRun(id), {RunState::kSkipped, Reason::kPaused, "came due while paused"});
 }
 
 }  // namespace duecourse

@@ -16,34 +16,53 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
     case Reason::kPreconditionInvalid:
     case Reason::kPreconditionCheckFailed:
       return NotReadyText(open);
-    case Reason::kNotDue: return StrCat("due at ", at(run.extra ? run.due : open.occurrence.starts));
-    case Reason::kOutOfWindow: return StrCat("the window opens at ", at(run.window_opens));
-    case Reason::kExceededWindow: return StrCat("the window ended at ", at(run.window_ends));
-    case Reason::kExceededMaxDelay: return StrCat("max_delay ended at ", at(open.occurrence.start_limit));
-    case Reason::kWaitingRetry: return StrCat("the next retry is at ", at(run.next_at.value_or(now)));
-    case Reason::kWaitingCatchup: return StrCat("the next catch-up is at ", at(run.next_at.value_or(now)));
-    case Reason::kBreakerOpen: return BreakerText(open);
-    case Reason::kPaused: return PausedText(open);
-    case Reason::kMaintenanceWindow: return MaintenanceText(decision.index);
-    case Reason::kPoolFull: return PoolText(open, decision.index);
-    case Reason::kMaxConcurrency: return StrCat(rule.trigger.max_concurrency, " of this task may run at once; ", HolderText(open));
-    case Reason::kWaitingInOrder: return StrCat("an earlier occurrence is not over: ", HolderText(open));
-    case Reason::kMinInterval: return StrCat("the last start is less than ", FormatMillis(rule.trigger.min_interval), " ago");
+    case Reason::kNotDue:
+      return StrCat("due at ", at(run.extra ? run.due : open.occurrence.starts));
+    case Reason::kOutOfWindow:
+      return StrCat("the window opens at ", at(run.window_opens));
+    case Reason::kExceededWindow:
+      return StrCat("the window ended at ", at(run.window_ends));
+    case Reason::kExceededMaxDelay:
+      return StrCat("max_delay ended at ", at(open.occurrence.start_limit));
+    case Reason::kWaitingRetry:
+      return StrCat("the next retry is at ", at(run.next_at.value_or(now)));
+    case Reason::kWaitingCatchup:
+      return StrCat("the next catch-up is at ", at(run.next_at.value_or(now)));
+    case Reason::kBreakerOpen:
+      return BreakerText(open);
+    case Reason::kPaused:
+      return PausedText(open);
+    case Reason::kMaintenanceWindow:
+      return MaintenanceText(decision.index);
+    case Reason::kPoolFull:
+      return PoolText(open, decision.index);
+    case Reason::kMaxConcurrency:
+      return StrCat(rule.trigger.max_concurrency, " of this task may run at once; ", HolderText(open));
+    case Reason::kWaitingInOrder:
+      return StrCat("an earlier occurrence is not over: ", HolderText(open));
+    case Reason::kMinInterval:
+      return StrCat("the last start is less than ", FormatMillis(rule.trigger.min_interval), " ago");
     case Reason::kAttemptsExhausted:
       return StrCat(run.counted, " of ", rule.retry.max_total_attempts, " attempts were used");
-    case Reason::kDraining: return "the daemon is stopping";
-    case Reason::kStoreUnavailable: return "the store does not answer";
+    case Reason::kDraining:
+      return "the daemon is stopping";
+    case Reason::kStoreUnavailable:
+      return "the store does not answer";
     case Reason::kCalendarExcluded:
-    case Reason::kCalendarUnknown: return open.occurrence.day_detail;
-    case Reason::kAllConditionsMet: return open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
-    default: return "";
+    case Reason::kCalendarUnknown:
+      return open.occurrence.day_detail;
+    case Reason::kAllConditionsMet:
+      return open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
+    default:
+      return "";
   }
 }
 
 std::string EngineState::LatenessText(const OpenRun& open) const {
   Millis late = now - open.occurrence.starts;
   if (open.run.extra || open.run.attempts > 0 || late < Seconds(1)) return "";
-  return StrCat(open.run.owed ? "caught up inside window, " : "", FormatMillis({late.count / 1000 * 1000}), " late");
+  return StrCat(open.run.owed ? "caught up inside window, " : "", FormatMillis({late.count / 1000 * 1000}),
+                " late");
 }
 
 std::string EngineState::NotReadyText(const OpenRun& open) const {

@@ -11,7 +11,8 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const RuleSet> rules, uint
 Engine::~Engine() = default;
 
 void Engine::Begin(const OpenReply& opened, const Snapshot& snapshot,
-                   std::vector<std::pair<std::string, std::string>> texts, Instant now, std::vector<Effect>& effects) {
+                   std::vector<std::pair<std::string, std::string>> texts, Instant now,
+                   std::vector<Effect>& effects) {
   state_->now = now;
   state_->effects = &effects;
   state_->Begin(opened, snapshot, std::move(texts));
@@ -54,9 +55,7 @@ Engine::Figures Engine::figures() const {
 }
 
 EngineState::EngineState(EngineOptions engine_options, Rules rule_set, uint64_t seed)
-    : options(std::move(engine_options)), rules(std::move(rule_set)), random(seed) {
-  for (const PoolConfig& pool : rules->config.pools) pools[pool.name];
-}
+    : EngineCore(std::move(engine_options), std::move(rule_set), seed) {}
 
 // Store replies come first: they tell what already happened. Then the order that engine.h promises.
 void EngineState::Step(std::vector<Event> events) {
@@ -80,7 +79,10 @@ void EngineState::Handle(Event event) {
     OnEnded(ended->ref, std::move(ended->ending));
   } else if (auto* started = std::get_if<AttemptStarted>(&event)) {
     Say(LogLevel::kInfo, "attempt_started",
-        Json::MakeObject().Set("run", started->ref.run_id).Set("attempt", started->ref.attempt).Set("process", started->process));
+        Json::MakeObject()
+            .Set("run", started->ref.run_id)
+            .Set("attempt", started->ref.attempt)
+            .Set("process", started->process));
   } else if (auto* inspected = std::get_if<AttemptInspected>(&event)) {
     OnInspected(inspected->inspection);
   } else if (auto* probe = std::get_if<ProbeReplied>(&event)) {
@@ -100,7 +102,8 @@ void EngineState::Handle(Event event) {
   }
 }
 
-// What still runs when the drain's time is over is ended; its outcome is unknown to us, so it is lost, cause shutdown.
+// What still runs when the drain's time is over is ended; its outcome is unknown to us, so it is lost, cause
+// shutdown.
 void EngineState::StopRunning() {
   draining = true;
   stopping = true;
@@ -130,7 +133,8 @@ void EngineState::RunTimers() {
     switch (timer.kind) {
       case Timer::Kind::kLane:
         // A lane has one live timer: the one that carries its next due instant.
-        if (timer.lane < lanes.size() && timer.generation == lane_generation && lanes[timer.lane].next_due == timer.at) {
+        if (timer.lane < lanes.size() && timer.generation == lane_generation &&
+            lanes[timer.lane].next_due == timer.at) {
           due_lanes.push_back(timer.lane);
         }
         break;
@@ -161,7 +165,8 @@ void EngineState::RunTimers() {
   }
 }
 
-// A run's timer: its window's end, a retry's instant, the next look at what it waits for, its lease, its stuck limit.
+// A run's timer: its window's end, a retry's instant, the next look at what it waits for, its lease, its
+// stuck limit.
 void EngineState::OnRunTimer(const std::string& id) {
   OpenRun* open = FindRun(id);
   if (open == nullptr) return;
@@ -177,7 +182,8 @@ void EngineState::OnRunTimer(const std::string& id) {
   }
   // What was no, or could not be read, is asked again; a yes keeps its age.
   for (Observed& seen : open->observed) {
-    if (seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+    if (seen.fact.answer != PreconditionFact::Answer::kYes)
+      seen.fact.answer = PreconditionFact::Answer::kUnknown;
   }
   // A window that has ended comes before what is planned in this instant.
   if (open->run.window_ends <= now) {
@@ -185,73 +191,6 @@ void EngineState::OnRunTimer(const std::string& id) {
   } else {
     Wake(id);
   }
-}
-
-void EngineState::Arm(Timer timer) {
-  if (timer.at < kNever) timers.push(std::move(timer));
-}
-
-void EngineState::ArmRun(OpenRun& open, Instant at) {
-  at = std::min({at, open.stuck_at, open.renew_at});
-  if (at >= kNever) {
-    ++open.timer;  // whatever is in the queue for it is dead
-    open.timer_at = kNever;
-    return;
-  }
-  if (open.timer_at == at) return;
-  open.timer_at = at;
-  ++open.timer;
-  Arm({at, Timer::Kind::kRun, 0, open.timer, open.run.id});
-}
-
-Instant EngineState::NextTimer() const { return timers.empty() ? kNever : timers.top().at; }
-
-void EngineState::Call(StoreCall call, Pending pending) {
-  calls.push_back(std::move(call));
-  call_pendings.push_back(std::move(pending));
-}
-
-void EngineState::FlushCalls() {
-  if (calls.empty()) return;
-  uint64_t ticket = next_ticket++;
-  flights.emplace(ticket, std::move(call_pendings));
-  Emit(StoreBatch{ticket, std::move(calls)});
-  calls.clear();
-  call_pendings.clear();
-}
-
-void EngineState::Say(LogLevel level, const char* event, Json fields) { Emit(LogLine{level, event, std::move(fields)}); }
-
-OpenRun* EngineState::FindRun(const std::string& id) {
-  auto it = runs.find(id);
-  return it == runs.end() ? nullptr : it->second.get();
-}
-
-static std::string LaneKey(const std::string& task, const std::string& value) { return task + '\x1f' + value; }
-
-Lane* EngineState::FindLane(const std::string& task, const std::string& value, size_t* index) {
-  auto it = lane_index.find(LaneKey(task, value));
-  if (it == lane_index.end()) return nullptr;
-  if (index != nullptr) *index = it->second;
-  return &lanes[it->second];
-}
-
-void EngineState::AddLane(uint32_t task, uint32_t value, Lane lane) {
-  lane.task = task;
-  lane.value = value;
-  const Task& rule = rules->tasks[task];
-  lane_index.emplace(LaneKey(rule.id, ValueId(rule.rule(), value)), lanes.size());
-  lanes.push_back(std::move(lane));
-}
-
-std::string EngineState::NewId(char prefix) {
-  static const char* const kHex = "0123456789abcdef";
-  std::string id(1, prefix);
-  for (int word = 0; word < 2; ++word) {
-    uint64_t bits = random.Next();
-    for (int i = 0; i < 10; ++i) id.push_back(kHex[(bits >> (4 * i)) & 15]);
-  }
-  return id;
 }
 
 }  // namespace duecourse

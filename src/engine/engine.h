@@ -25,8 +25,8 @@ struct EngineOptions {
   std::string node;
   std::string incarnation;
   std::string boot_id;
-  std::string host_zone;               // shown beside a rule's zone, never used
-  std::string program = "duecourse";   // named in messages that say what to type
+  std::string host_zone;              // shown beside a rule's zone, never used
+  std::string program = "duecourse";  // named in messages that say what to type
 };
 
 // An occurrence found at most this long after its due instant is late, not missed.
@@ -45,10 +45,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Once, before the first step: what the store knew, and at what instant we look. Texts are kept with a new version.
-  void Begin(const OpenReply& opened, const Snapshot& snapshot, std::vector<std::pair<std::string, std::string>> texts,
-             Instant now, std::vector<Effect>& effects);
-  // After a commit whose outcome nobody knows: memory is laid aside for what the store says. Attempts that run go on.
+  // Once, before the first step: what the store knew, and at what instant we look. Texts are kept with a new
+  // version.
+  void Begin(const OpenReply& opened, const Snapshot& snapshot,
+             std::vector<std::pair<std::string, std::string>> texts, Instant now,
+             std::vector<Effect>& effects);
+  // After a commit whose outcome nobody knows: memory is laid aside for what the store says. Attempts that
+  // run go on.
   void Resync(const Snapshot& snapshot, Instant now, std::vector<Effect>& effects);
   // `now`: the wall clock. Effects are appended.
   void Step(Instant now, std::vector<Event> events, std::vector<Effect>& effects);

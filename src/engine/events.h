@@ -21,13 +21,15 @@ namespace duecourse {
 // ---- what people and programs ask for
 struct TriggerRequest {
   std::string task;
-  std::string value;                     // for_each id; must be given where the task fans out
-  std::optional<CivilDay> date;          // business date
-  std::optional<Instant> at;             // exact due instant
+  std::string value;             // for_each id; must be given where the task fans out
+  std::optional<CivilDay> date;  // business date
+  std::optional<Instant> at;     // exact due instant
   bool extra = false;
   bool force = false;
 };
-struct CancelRequest { std::string run_id; };
+struct CancelRequest {
+  std::string run_id;
+};
 struct FlagRequest {
   std::string name;
   std::optional<CivilDay> date;
@@ -36,31 +38,33 @@ struct FlagRequest {
   bool remove = false;
 };
 struct PauseRequest {
-  std::string scope;                     // "task/<id>", "label/<name>=<value>", "all"
+  std::string scope;  // "task/<id>", "label/<name>=<value>", "all"
   bool resume = false;
-  bool catch_up = false;                 // resume: keep the newest that waited
+  bool catch_up = false;  // resume: keep the newest that waited
 };
 struct ManualRequest {
   enum class Verb { kClaim, kResolve, kRerun, kSkip };
   Verb verb = Verb::kClaim;
   std::string run_id;
-  bool supersede = false;                // rerun of a finished run: a new key
-  std::optional<Run> stored;             // supersede: the run as the store has it
+  bool supersede = false;     // rerun of a finished run: a new key
+  std::optional<Run> stored;  // supersede: the run as the store has it
 };
-struct ExplainRequest { std::string task; };  // what the engine holds in memory: open runs, last answers, next due
-struct TasksRequest {};                       // one line a task
-struct FlushRequest {};                       // folded counts into the store; the reply comes when they are there
-using RequestBody = std::variant<TriggerRequest, CancelRequest, FlagRequest, PauseRequest, ManualRequest, ExplainRequest,
-                                 TasksRequest, FlushRequest>;
+struct ExplainRequest {
+  std::string task;
+};                       // what the engine holds in memory: open runs, last answers, next due
+struct TasksRequest {};  // one line a task
+struct FlushRequest {};  // folded counts into the store; the reply comes when they are there
+using RequestBody = std::variant<TriggerRequest, CancelRequest, FlagRequest, PauseRequest, ManualRequest,
+                                 ExplainRequest, TasksRequest, FlushRequest>;
 struct Request {
   uint64_t id = 0;
-  std::string by;                        // who asks
-  std::string reason;                    // why
+  std::string by;      // who asks
+  std::string reason;  // why
   RequestBody body;
 };
 
 // ---- events
-struct StoreReplied {                    // replies of one StoreBatch, in its order
+struct StoreReplied {  // replies of one StoreBatch, in its order
   uint64_t ticket = 0;
   std::vector<StoreReply> replies;
 };
@@ -69,47 +73,80 @@ struct StoreTrouble {
   bool available = false;
   StoreFault fault;
 };
-struct ProbeReplied { ProbeAnswer answer; };
-struct AttemptStarted { AttemptRef ref; std::string process; };
-struct AttemptEnded { AttemptRef ref; Ending ending; };
-struct AttemptInspected { Inspection inspection; };
-struct AlertAnswered { SendResult result; };
-struct Requested { Request request; };
+struct ProbeReplied {
+  ProbeAnswer answer;
+};
+struct AttemptStarted {
+  AttemptRef ref;
+  std::string process;
+};
+struct AttemptEnded {
+  AttemptRef ref;
+  Ending ending;
+};
+struct AttemptInspected {
+  Inspection inspection;
+};
+struct AlertAnswered {
+  SendResult result;
+};
+struct Requested {
+  Request request;
+};
 // A new set to go live, already checked. `confirm`: a set with far fewer tasks is meant.
 struct RulesOffered {
-  uint64_t request_id = 0;               // 0: nobody waits
+  uint64_t request_id = 0;  // 0: nobody waits
   std::shared_ptr<const RuleSet> rules;
   std::vector<std::pair<std::string, std::string>> texts;
   std::string by;
   bool confirm = false;
   bool dry_run = false;
 };
-struct DrainAsked {};                    // SIGTERM: no new plans or claims; running attempts finish
-struct StopNow {};                       // the drain's time is over: end what still runs, as lost
-using Event = std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptStarted, AttemptEnded, AttemptInspected,
-                           AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow>;
+struct DrainAsked {};  // SIGTERM: no new plans or claims; running attempts finish
+struct StopNow {};     // the drain's time is over: end what still runs, as lost
+using Event = std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptStarted, AttemptEnded,
+                           AttemptInspected, AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow>;
 
 // ---- effects
-struct StoreBatch {                      // committed as one, or kept and tried again until it is
+struct StoreBatch {  // committed as one, or kept and tried again until it is
   uint64_t ticket = 0;
   std::vector<StoreCall> calls;
 };
-struct ProbeStart { ProbeRequest request; };
-struct AttemptStart { StartRequest request; };
-struct AttemptKill { AttemptRef ref; KillWhy why = KillWhy::kTimeout; };
-struct AttemptInspect { AttemptRef ref; bool same_boot = true; };
-struct AttemptForget { AttemptRef ref; };
-struct AlertSend { AlertMessage message; std::vector<ChannelConfig> channels; };
-struct Answer {                          // to a Request
+struct ProbeStart {
+  ProbeRequest request;
+};
+struct AttemptStart {
+  StartRequest request;
+};
+struct AttemptKill {
+  AttemptRef ref;
+  KillWhy why = KillWhy::kTimeout;
+};
+struct AttemptInspect {
+  AttemptRef ref;
+  bool same_boot = true;
+};
+struct AttemptForget {
+  AttemptRef ref;
+};
+struct AlertSend {
+  AlertMessage message;
+  std::vector<ChannelConfig> channels;
+};
+struct Answer {  // to a Request
   enum class Kind { kFine, kProblem, kUsage, kRefused };
   uint64_t request_id = 0;
   Kind kind = Kind::kFine;
-  std::string message;                   // for people
+  std::string message;  // for people
   Json body;
 };
-struct LogLine { LogLevel level = LogLevel::kInfo; std::string event; Json fields; };
-struct Drained {};                       // nothing runs and nothing waits to be stored: the daemon may close
-using Effect = std::variant<StoreBatch, ProbeStart, AttemptStart, AttemptKill, AttemptInspect, AttemptForget, AlertSend, Answer,
-                            LogLine, Drained>;
+struct LogLine {
+  LogLevel level = LogLevel::kInfo;
+  std::string event;
+  Json fields;
+};
+struct Drained {};  // nothing runs and nothing waits to be stored: the daemon may close
+using Effect = std::variant<StoreBatch, ProbeStart, AttemptStart, AttemptKill, AttemptInspect, AttemptForget,
+                            AlertSend, Answer, LogLine, Drained>;
 
 }  // namespace duecourse

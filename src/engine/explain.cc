@@ -9,9 +9,14 @@ namespace duecourse {
 Json EngineState::RunJson(const OpenRun& open) const {
   Json out = Json::MakeObject();
   const Run& run = open.run;
-  out.Set("run_id", run.id).Set("value", run.value).Set("key", run.key.value_or("")).Set("due", FormatUtc(run.due));
+  out.Set("run_id", run.id)
+      .Set("value", run.value)
+      .Set("key", run.key.value_or(""))
+      .Set("due", FormatUtc(run.due));
   out.Set("business_date", FormatDay(run.business_date)).Set("state", RunStateName(run.state));
-  out.Set("attempts", run.attempts).Set("counted", run.counted).Set("window_opens", FormatUtc(run.window_opens));
+  out.Set("attempts", run.attempts)
+      .Set("counted", run.counted)
+      .Set("window_opens", FormatUtc(run.window_opens));
   out.Set("window_ends", FormatUtc(run.window_ends));
   if (run.next_at) out.Set("next_at", FormatUtc(*run.next_at));
   if (open.told_once && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
@@ -33,7 +38,8 @@ Json EngineState::LaneJson(const Lane& lane) const {
     out.Set("next_due", FormatUtc(lane.next_due));
     out.Set("next_due_local", FormatLocal(lane.next_due, ScheduleOf(task.rule(), lane.value).zone));
   }
-  out.Set("planned_through", FormatUtc(lane.planned_through)).Set("in_force_since", FormatUtc(lane.in_force_since));
+  out.Set("planned_through", FormatUtc(lane.planned_through))
+      .Set("in_force_since", FormatUtc(lane.in_force_since));
   if (lane.breaker != nullptr && lane.breaker->open) {
     out.Set("breaker_open_until", FormatUtc(lane.breaker->until.value_or(now)));
   }
@@ -56,7 +62,9 @@ void EngineState::Explain(const Request& request, const std::string& task_id) {
   body.Set("task_id", task_id).Set("now", FormatUtc(now)).Set("rule_version", rule_version);
   body.Set("timezone", ScheduleOf(task->rule(), 0).zone.name()).Set("enabled", task->rule().enabled);
   if (const Control* control = PauseOf(*task)) {
-    body.Set("paused_by", control->by).Set("paused_reason", control->reason).Set("paused_scope", control->scope);
+    body.Set("paused_by", control->by)
+        .Set("paused_reason", control->reason)
+        .Set("paused_scope", control->scope);
   }
   Json values = Json::MakeArray();
   for (size_t v = 0; v < ValueCount(task->rule()); ++v) {
@@ -72,7 +80,9 @@ void EngineState::ListTasks(const Request& request) {
   Json list = Json::MakeArray();
   for (const Task& task : rules->tasks) {
     Json item = Json::MakeObject();
-    item.Set("task_id", task.id).Set("enabled", task.rule().enabled).Set("timezone", ScheduleOf(task.rule(), 0).zone.name());
+    item.Set("task_id", task.id)
+        .Set("enabled", task.rule().enabled)
+        .Set("timezone", ScheduleOf(task.rule(), 0).zone.name());
     Instant next = kNever;
     Json open_runs = Json::MakeArray();
     for (size_t v = 0; v < ValueCount(task.rule()); ++v) {
@@ -84,11 +94,14 @@ void EngineState::ListTasks(const Request& request) {
         if (it != runs.end()) open_runs.Add(RunJson(*it->second));
       }
     }
-    if (next < kNever) item.Set("next_due", FormatUtc(next)).Set("next_due_local", FormatLocal(next, ScheduleOf(task.rule(), 0).zone));
+    if (next < kNever)
+      item.Set("next_due", FormatUtc(next))
+          .Set("next_due_local", FormatLocal(next, ScheduleOf(task.rule(), 0).zone));
     item.Set("paused", PauseOf(task) != nullptr).Set("open", std::move(open_runs));
     list.Add(std::move(item));
   }
-  Reply(request, Answer::Kind::kFine, "", Json::MakeObject().Set("tasks", std::move(list)).Set("now", FormatUtc(now)));
+  Reply(request, Answer::Kind::kFine, "",
+        Json::MakeObject().Set("tasks", std::move(list)).Set("now", FormatUtc(now)));
 }
 
 void EngineState::Flush(const Request& request) {

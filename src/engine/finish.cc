@@ -36,10 +36,12 @@ void EngineState::OnInspected(const Inspection& inspection) {
   open->inspecting = false;
   if (open->alive) open->stuck_at = now + kAliveStuckAfter;
   Ending ending;
-  ending.kind = inspection.found == Inspection::Found::kNotStarted ? Ending::Kind::kNotStarted : Ending::Kind::kUnknown;
-  ending.summary = inspection.found == Inspection::Found::kNotStarted
-                       ? "the daemon died before it was started"
-                       : StrCat("the daemon died while it ran (last known at work ", FormatUtc(last_alive), ")");
+  ending.kind =
+      inspection.found == Inspection::Found::kNotStarted ? Ending::Kind::kNotStarted : Ending::Kind::kUnknown;
+  ending.summary =
+      inspection.found == Inspection::Found::kNotStarted
+          ? "the daemon died before it was started"
+          : StrCat("the daemon died while it ran (last known at work ", FormatUtc(last_alive), ")");
   if (!inspection.text.empty()) ending.summary += StrCat("; ", inspection.text);
   FinishAttempt(*open, std::move(ending));
 }
@@ -87,7 +89,9 @@ BreakerChange EngineState::CountBreaker(OpenRun& open, const Classified& what, b
   } else {
     change = AfterSuccess(*lane.breaker, open.run.id);
   }
-  if (change.opened) change.after.episode = StrCat("breaker/", open.run.task, open.run.value.empty() ? "" : "/", open.run.value, "/", change.after.version);
+  if (change.opened)
+    change.after.episode = StrCat("breaker/", open.run.task, open.run.value.empty() ? "" : "/",
+                                  open.run.value, "/", change.after.version);
   return change;
 }
 
@@ -141,7 +145,8 @@ void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
   Call(std::move(call), std::move(pending));
 }
 
-Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, const Classified& what, const BreakerChange& change) {
+Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, const Classified& what,
+                                 const BreakerChange& change) {
   if (open.task == nullptr) {
     // Its rule is gone; nobody owes another attempt.
     Recovery gone;
@@ -196,9 +201,11 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
   Run after = open.run;
   std::string detail = what.summary;
   if (what.outcome != Outcome::kSuccess) {
-    detail = StrCat("attempt ", open.run.attempts, " ", OutcomeName(what.outcome), what.summary.empty() ? "" : ": ", what.summary);
+    detail = StrCat("attempt ", open.run.attempts, " ", OutcomeName(what.outcome),
+                    what.summary.empty() ? "" : ": ", what.summary);
   }
-  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut || what.outcome == Outcome::kLost;
+  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut ||
+                what.outcome == Outcome::kLost;
   if (failed) {
     ++after.failures;
     open.failures.insert(open.failures.begin(), StrCat(FormatUtc(now), " ", detail));
@@ -219,7 +226,8 @@ void EngineState::OnFinished(OpenRun& open, Pending& pending, bool accepted) {
   open.flight = OpenRun::Flight::kNone;
   Emit(AttemptForget{{open.run.id, open.run.fence, open.run.attempts}});
   if (!accepted) {
-    Say(LogLevel::kWarning, "late_result", Json::MakeObject().Set("run", open.run.id).Set("fence", open.run.fence));
+    Say(LogLevel::kWarning, "late_result",
+        Json::MakeObject().Set("run", open.run.id).Set("fence", open.run.fence));
     Unreserve(open);
     Close(open.run.id);
     return;

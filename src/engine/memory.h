@@ -31,7 +31,7 @@ inline constexpr int kExtraKeysTried = 100;
 
 // One (task, value). Small: there may be a hundred thousand.
 struct Lane {
-  uint32_t task = 0;   // index into the active set
+  uint32_t task = 0;  // index into the active set
   uint32_t value = 0;
   Instant next_due = kNever;
   Instant planned_through;
@@ -62,16 +62,16 @@ struct OpenRun {
   std::vector<Observed> observed;
   enum class Flight { kNone, kPlan, kClaim, kFinish, kMove };
   Flight flight = Flight::kNone;
-  std::string nonce;               // of the claim in flight
-  Decision last;                   // newest answer
+  std::string nonce;  // of the claim in flight
+  Decision last;      // newest answer
   std::string last_text;
-  bool told_once = false;          // an answer of this wait is in the store, or on its way
+  bool told_once = false;  // an answer of this wait is in the store, or on its way
   Reason told_reason = Reason::kNotDue;
   std::string told_text;
-  int64_t decision_id = 0;         // its row, 0: not known yet
-  int64_t folded = 0;              // repeats not yet in the store
+  int64_t decision_id = 0;  // its row, 0: not known yet
+  int64_t folded = 0;       // repeats not yet in the store
   Instant folded_at;
-  uint64_t timer = 0;              // generation: older timers of this run are dead
+  uint64_t timer = 0;  // generation: older timers of this run are dead
   Instant timer_at = kNever;
   bool dirty = false;              // to be asked in this step
   bool reserved = false;           // counted in its lane's and pools' running
@@ -81,11 +81,11 @@ struct OpenRun {
   bool alive = false;              // ... and would not die
   TriggerKind claim_kind = TriggerKind::kSchedule;
   Instant claimed_at;
-  std::optional<Ending> ended;     // an ending that waits for the flight before it
-  std::string ending_cause;        // cancelled by whom and why, shutdown…
+  std::optional<Ending> ended;  // an ending that waits for the flight before it
+  std::string ending_cause;     // cancelled by whom and why, shutdown…
   std::optional<KillWhy> killed;
-  std::optional<Request> asked;    // a person's trigger or rerun that waits for this run's claim
-  std::optional<AuditRow> audit;   // goes with the ending of the attempt
+  std::optional<Request> asked;   // a person's trigger or rerun that waits for this run's claim
+  std::optional<AuditRow> audit;  // goes with the ending of the attempt
   Force force;
   std::vector<std::string> failures;  // newest first, at most three lines, for alerts
   Instant stuck_at = kNever;
@@ -110,19 +110,32 @@ struct Timer {
 
 // What a store call's reply continues.
 struct Pending {
-  enum class Kind { kNone, kPlan, kClaim, kMove, kFinish, kDecision, kFindRuns, kRenew, kFlag, kControl, kActivate, kFlush };
+  enum class Kind {
+    kNone,
+    kPlan,
+    kClaim,
+    kMove,
+    kFinish,
+    kDecision,
+    kFindRuns,
+    kRenew,
+    kFlag,
+    kControl,
+    kActivate,
+    kFlush
+  };
   Kind kind = Kind::kNone;
   std::vector<std::string> runs;        // kPlan: in the call's order; else one
   std::vector<std::string> superseded;  // kPlan
-  std::string lane_task;                // kPlan of a lane: whose, so that it is found in a set that changed meanwhile
+  std::string lane_task;  // kPlan of a lane: whose, so that it is found in a set that changed meanwhile
   std::string lane_value;
-  size_t index = 0;                     // kFindRuns: precondition; kFlag: 1 where it was removed
-  std::vector<AlertRow> alerts;         // sent once the call is durable
+  size_t index = 0;              // kFindRuns: precondition; kFlag: 1 where it was removed
+  std::vector<AlertRow> alerts;  // sent once the call is durable
   std::optional<Request> request;
-  std::vector<Run> after;               // kMove, kFinish and superseded: the rows as asked
+  std::vector<Run> after;  // kMove, kFinish and superseded: the rows as asked
   std::vector<Flag> flags;
   std::optional<Control> control;
-  size_t changes = 0;                   // kActivate
+  size_t changes = 0;  // kActivate
 };
 
 // Occurrences in (planned_through, now] of one lane, sorted into what starts and what is only counted.
@@ -130,6 +143,15 @@ struct DueSet {
   std::vector<Instant> starts;    // to be planned as runs, oldest first
   std::vector<Note> ranges;       // missed, or on excluded days
   std::optional<Instant> person;  // the newest missed one, where a person must decide
+};
+
+// A change of a run's state without an attempt, and who asked for it.
+struct Change {
+  RunState state = RunState::kSkipped;
+  Reason reason = Reason::kCancelled;
+  std::string detail;
+  std::optional<AuditRow> audit = std::nullopt;
+  std::optional<Request> request = std::nullopt;
 };
 
 // A short text that differs when what is due differs.

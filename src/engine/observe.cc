@@ -46,7 +46,8 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
   if (it == flags.end() || expired) {
     seen.fact.answer = PreconditionFact::Answer::kNo;
     seen.code = expired ? "expired" : "missing";
-    seen.text = StrCat("flag ", name, dated, expired ? StrCat(" expired at ", FormatUtc(*it->second.expires)) : " is not set");
+    seen.text = StrCat("flag ", name, dated,
+                       expired ? StrCat(" expired at ", FormatUtc(*it->second.expires)) : " is not set");
   } else if (condition.value && it->second.value != wanted) {
     seen.fact.answer = PreconditionFact::Answer::kNo;
     seen.code = "stale";
@@ -64,8 +65,8 @@ void EngineState::Observe(OpenRun& open) {
   for (size_t i = 0; i < list.size(); ++i) {
     Observed& seen = open.observed[i];
     bool fresh = seen.fact.answer != PreconditionFact::Answer::kUnknown &&
-                 (seen.fact.answer != PreconditionFact::Answer::kYes || now < seen.fact.at + seen.fact.max_age ||
-                  seen.fact.once_met_stays);
+                 (seen.fact.answer != PreconditionFact::Answer::kYes ||
+                  now < seen.fact.at + seen.fact.max_age || seen.fact.once_met_stays);
     if (fresh || seen.ticket != 0) continue;
     if (list[i].type == Precondition::Type::kFlag) continue;
     seen.ticket = next_ticket++;
@@ -87,7 +88,8 @@ void EngineState::AskUpstream(OpenRun& open, size_t index) {
   if (condition.key) call.key = RenderOr(*condition.key, scope, &good);
   if (!good) {
     open.observed[index].ticket = 0;
-    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template", StrCat(call.task, call.key.value_or("")));
+    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template",
+           StrCat(call.task, call.key.value_or("")));
     return;
   }
   if (!condition.key) {
@@ -96,7 +98,8 @@ void EngineState::AskUpstream(OpenRun& open, size_t index) {
     call.due_at_or_before = open.run.due;
     const Task* upstream = rules->Find(call.task);
     size_t value = 0;
-    if (upstream != nullptr && !open.run.value.empty() && FindValue(upstream->rule(), open.run.value, &value)) {
+    if (upstream != nullptr && !open.run.value.empty() &&
+        FindValue(upstream->rule(), open.run.value, &value)) {
       call.value = open.run.value;
     }
   }
@@ -108,50 +111,8 @@ void EngineState::AskUpstream(OpenRun& open, size_t index) {
   Call(std::move(call), std::move(pending));
 }
 
-void EngineState::StartProbe(OpenRun& open, size_t index) {
-  const Task& task = *open.task;
-  const Precondition& condition = task.rule().trigger.preconditions[index];
-  TemplateScope scope = ScopeOf(task, open.value, open.occurrence);
-  bool good = true;
-  ProbeRequest request;
-  request.ticket = open.observed[index].ticket;
-  request.rule = task.body;
-  request.condition = &condition;
-  request.timeout = condition.timeout;
-  request.folder = AbsolutePath(rules->files[task.file].folder);
-  std::string share = StrCat(static_cast<int>(condition.type), "\x1f", request.folder);
-  if (condition.type == Precondition::Type::kFile) {
-    RenderFile(open, condition.file, scope, request, &good);
-    share += StrCat("\x1f", request.path, "\x1f", request.first_line, "\x1f", request.checksum, "\x1f",
-                    request.modified_after ? request.modified_after->ms : 0, "\x1f", condition.file.min_rows.value_or(-1), "\x1f",
-                    condition.file.min_bytes.value_or(-1), "\x1f", condition.file.stable_for.count);
-  } else if (condition.type == Precondition::Type::kHttp) {
-    request.url = RenderOr(condition.http.url, scope, &good);
-    for (const auto& [name, value] : condition.http.headers) {
-      if (!value.secret) request.headers.emplace_back(name, RenderOr(value.text, scope, &good));
-    }
-    if (condition.http.body && !condition.http.body->secret) request.body = RenderOr(condition.http.body->text, scope, &good);
-    share += StrCat("\x1f", condition.http.method, " ", request.url, "\x1f", request.body);
-    for (const auto& [name, value] : request.headers) share += StrCat("\x1f", name, ": ", value);
-    for (const auto& [pointer, value] : condition.http.expect.json) share += StrCat("\x1f", pointer, "=", value.Dump());
-  } else {
-    for (const Template& part : condition.command.argv) {
-      request.argv.push_back(RenderOr(part, scope, &good));
-      share += StrCat("\x1f", request.argv.back());
-    }
-  }
-  if (!good) {
-    open.observed[index].ticket = 0;
-    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template", "a name in this precondition cannot be rendered");
-    return;
-  }
-  request.share_key = std::move(share);
-  probes[request.ticket] = {open.run.id, index};
-  Emit(ProbeStart{std::move(request)});
-}
-
-void EngineState::RenderFile(const OpenRun& open, const FileCondition& file, TemplateScope& scope, ProbeRequest& request,
-                             bool* good) {
+static void RenderFile(const OpenRun& open, const FileCondition& file, TemplateScope& scope,
+                       ProbeRequest& request, bool* good) {
   request.path = JoinPath(request.folder, RenderOr(file.path, scope, good));
   scope.path = request.path;
   if (file.first_line) request.first_line = RenderOr(*file.first_line, scope, good);
@@ -176,27 +137,76 @@ void EngineState::RenderFile(const OpenRun& open, const FileCondition& file, Tem
   }
 }
 
+void EngineState::StartProbe(OpenRun& open, size_t index) {
+  const Task& task = *open.task;
+  const Precondition& condition = task.rule().trigger.preconditions[index];
+  TemplateScope scope = ScopeOf(task, open.value, open.occurrence);
+  bool good = true;
+  ProbeRequest request;
+  request.ticket = open.observed[index].ticket;
+  request.rule = task.body;
+  request.condition = &condition;
+  request.timeout = condition.timeout;
+  request.folder = AbsolutePath(rules->files[task.file].folder);
+  std::string share = StrCat(static_cast<int>(condition.type), "\x1f", request.folder);
+  if (condition.type == Precondition::Type::kFile) {
+    RenderFile(open, condition.file, scope, request, &good);
+    share += StrCat("\x1f", request.path, "\x1f", request.first_line, "\x1f", request.checksum, "\x1f",
+                    request.modified_after ? request.modified_after->ms : 0, "\x1f",
+                    condition.file.min_rows.value_or(-1), "\x1f", condition.file.min_bytes.value_or(-1),
+                    "\x1f", condition.file.stable_for.count);
+  } else if (condition.type == Precondition::Type::kHttp) {
+    request.url = RenderOr(condition.http.url, scope, &good);
+    for (const auto& [name, value] : condition.http.headers) {
+      if (!value.secret) request.headers.emplace_back(name, RenderOr(value.text, scope, &good));
+    }
+    if (condition.http.body && !condition.http.body->secret)
+      request.body = RenderOr(condition.http.body->text, scope, &good);
+    share += StrCat("\x1f", condition.http.method, " ", request.url, "\x1f", request.body);
+    for (const auto& [name, value] : request.headers) share += StrCat("\x1f", name, ": ", value);
+    for (const auto& [pointer, value] : condition.http.expect.json)
+      share += StrCat("\x1f", pointer, "=", value.Dump());
+  } else {
+    for (const Template& part : condition.command.argv) {
+      request.argv.push_back(RenderOr(part, scope, &good));
+      share += StrCat("\x1f", request.argv.back());
+    }
+  }
+  if (!good) {
+    open.observed[index].ticket = 0;
+    Settle(open, index, PreconditionFact::Answer::kCheckFailed, "template",
+           "a name in this precondition cannot be rendered");
+    return;
+  }
+  request.share_key = std::move(share);
+  probes[request.ticket] = {open.run.id, index};
+  Emit(ProbeStart{std::move(request)});
+}
+
 void EngineState::OnProbe(const ProbeAnswer& answer) {
   auto it = probes.find(answer.ticket);
   if (it == probes.end()) return;  // its run is over, or the rule changed meanwhile
   auto [run_id, index] = it->second;
   probes.erase(it);
   OpenRun* open = FindRun(run_id);
-  if (open == nullptr || index >= open->observed.size() || open->observed[index].ticket != answer.ticket) return;
+  if (open == nullptr || index >= open->observed.size() || open->observed[index].ticket != answer.ticket)
+    return;
   open->observed[index].ticket = 0;
   Settle(*open, index, answer.answer, answer.code, answer.text);
 }
 
 // An answer is there: when no look is under way any more the run is asked again.
-void EngineState::Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer, const std::string& code,
-                         const std::string& text) {
+void EngineState::Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer,
+                         const std::string& code, const std::string& text) {
   Observed& seen = open.observed[index];
   seen.fact.answer = answer;
   seen.fact.at = now;
   seen.code = code;
   seen.text = text;
-  if (answer == PreconditionFact::Answer::kYes && !open.task->rule().retry.only_if_data_ready) seen.fact.once_met_stays = true;
-  bool busy = std::any_of(open.observed.begin(), open.observed.end(), [](const Observed& o) { return o.ticket != 0; });
+  if (answer == PreconditionFact::Answer::kYes && !open.task->rule().retry.only_if_data_ready)
+    seen.fact.once_met_stays = true;
+  bool busy = std::any_of(open.observed.begin(), open.observed.end(),
+                          [](const Observed& o) { return o.ticket != 0; });
   if (!busy) Wake(open.run.id);
 }
 
@@ -210,7 +220,8 @@ void EngineState::OnUpstream(OpenRun& open, size_t index, const std::vector<Run>
   std::string task = RenderOr(condition.task, scope, &good);
   if (task == "self") task = open.task->id;
   for (const Run& run : found) {
-    bool met = condition.ended ? IsFinal(run.state) || run.state == RunState::kManualRequired : run.state == RunState::kSuccess;
+    bool met = condition.ended ? IsFinal(run.state) || run.state == RunState::kManualRequired
+                               : run.state == RunState::kSuccess;
     if (met) continue;
     std::string name = run.key ? *run.key : StrCat(task, " ", FormatDay(run.business_date));
     std::string text = StrCat(name, " is ", RunStateName(run.state));
@@ -247,7 +258,8 @@ void EngineState::WakeWaitersOfTask(const std::string& task) {
     for (size_t i = 0; i < open->observed.size() && open->task != nullptr; ++i) {
       bool about_task = open->task->rule().trigger.preconditions[i].type == Precondition::Type::kTask;
       Observed& seen = open->observed[i];
-      if (about_task && seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+      if (about_task && seen.fact.answer != PreconditionFact::Answer::kYes)
+        seen.fact.answer = PreconditionFact::Answer::kUnknown;
     }
     Wake(id);
   }

@@ -1,4 +1,5 @@
-// What people ask for. Each act has a name and, where it overrides something, a reason; both are in the audit log.
+// What people ask for. Each act has a name and, where it overrides something, a reason; both are in the audit
+// log.
 #include <algorithm>
 
 #include "base/text.h"
@@ -36,11 +37,13 @@ void EngineState::Reply(const Request& request, Answer::Kind kind, const std::st
   Emit(Answer{request.id, kind, message, std::move(body)});
 }
 
-void EngineState::Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id) {
+void EngineState::Refuse(const Request& request, Reason reason, const std::string& text,
+                         const std::string& run_id) {
   Json body = Json::MakeObject();
   body.Set("reason", ReasonName(reason)).Set("detail", text);
   if (!run_id.empty()) body.Set("run_id", run_id);
-  Reply(request, Answer::Kind::kRefused, StrCat(ReasonName(reason), text.empty() ? "" : ": ", text), std::move(body));
+  Reply(request, Answer::Kind::kRefused, StrCat(ReasonName(reason), text.empty() ? "" : ": ", text),
+        std::move(body));
 }
 
 void EngineState::RefuseAsked(OpenRun& open, Reason reason, const std::string& text) {
@@ -56,7 +59,8 @@ void EngineState::AnswerFine(const Pending& pending, const std::string& run_id) 
   Reply(*pending.request, Answer::Kind::kFine, "done", std::move(body));
 }
 
-AuditRow EngineState::AuditOf(const Request& request, const char* action, const std::string& task, const std::string& run_id) const {
+AuditRow EngineState::AuditOf(const Request& request, const char* action, const std::string& task,
+                              const std::string& run_id) const {
   AuditRow row;
   row.at = now;
   row.by = request.by;
@@ -96,8 +100,10 @@ void EngineState::OnTrigger(const Request& request, const TriggerRequest& trigge
     return;
   }
   if (*due > now && !trigger.force) {
-    Refuse(request, Reason::kNotDue, StrCat("it is due at ", FormatLocal(*due, ScheduleOf(TaskOf(*lane).rule(), lane->value).zone),
-                                            "; to start it before that: --force --reason \"why\""), "");
+    Refuse(request, Reason::kNotDue,
+           StrCat("it is due at ", FormatLocal(*due, ScheduleOf(TaskOf(*lane).rule(), lane->value).zone),
+                  "; to start it before that: --force --reason \"why\""),
+           "");
     return;
   }
   PlanByHand(request, index, *due, trigger);
@@ -115,17 +121,20 @@ std::string EngineState::NoLaneText(const std::string& task, const std::string& 
   std::vector<std::string> values;
   for (size_t v = 0; v < ValueCount(known->rule()); ++v) values.push_back(ValueId(known->rule(), v));
   if (value.empty()) return StrCat("task ", task, " fans out; name one with --value: ", Join(values, ", "));
-  return StrCat("task ", task, " has no value ", value, "; it has ", values.front().empty() ? "none" : Join(values, ", "));
+  return StrCat("task ", task, " has no value ", value, "; it has ",
+                values.front().empty() ? "none" : Join(values, ", "));
 }
 
 // The occurrence whose window contains now, else today's next; a date or an instant chooses another.
-std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger, std::string* problem) const {
+std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger,
+                                                     std::string* problem) const {
   const Task& task = TaskOf(lane);
   const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
   if (trigger.at) {
     std::optional<Instant> due = NextDue(task.rule(), lane.value, *trigger.at - Millis{1});
     if (due && *due == *trigger.at) return due;
-    *problem = StrCat("nothing is due at ", FormatUtc(*trigger.at), due ? StrCat("; the next is ", FormatLocal(*due, zone)) : "");
+    *problem = StrCat("nothing is due at ", FormatUtc(*trigger.at),
+                      due ? StrCat("; the next is ", FormatLocal(*due, zone)) : "");
     return std::nullopt;
   }
   if (trigger.date) return ChooseByDate(lane, *trigger.date, problem);
@@ -144,7 +153,8 @@ std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const Tri
   return std::nullopt;
 }
 
-std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date, std::string* problem) const {
+std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date,
+                                                 std::string* problem) const {
   const Task& task = TaskOf(lane);
   const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
   // A business date lies at most this far from the day of the due time, holidays included.
@@ -153,7 +163,8 @@ std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date
   Instant until = zone.Lookup({date + kReachDays, 0}).first;
   std::vector<Instant> fits;
   int tried = 0;
-  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due < until && tried < kOccurrencesTried * 10;
+  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after);
+       due && *due < until && tried < kOccurrencesTried * 10;
        due = NextDue(task.rule(), lane.value, *due), ++tried) {
     if (OccurrenceAt(task, lane.value, *due, rules->config).business_date == date) fits.push_back(*due);
   }
@@ -161,8 +172,9 @@ std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date
   if (fits.empty()) {
     *problem = StrCat("no occurrence of ", task.id, " has business date ", FormatDay(date));
   } else {
-    *problem = StrCat(fits.size(), " occurrences of ", task.id, " have business date ", FormatDay(date), ", from ",
-                      FormatUtc(fits.front()), " to ", FormatUtc(fits.back()), "; choose one with --at");
+    *problem =
+        StrCat(fits.size(), " occurrences of ", task.id, " have business date ", FormatDay(date), ", from ",
+               FormatUtc(fits.front()), " to ", FormatUtc(fits.back()), "; choose one with --at");
   }
   return std::nullopt;
 }
@@ -178,11 +190,13 @@ Force EngineState::ForceOf(bool forced) {
 
 void EngineState::TriggerOpen(const Request& request, OpenRun& open, bool forced) {
   if (open.run.state == RunState::kManualRequired) {
-    Refuse(request, Reason::kAwaitingPerson, StrCat("run ", open.run.id, " waits for a person; use: manual rerun ", open.run.id), open.run.id);
+    Refuse(request, Reason::kAwaitingPerson,
+           StrCat("run ", open.run.id, " waits for a person; use: manual rerun ", open.run.id), open.run.id);
     return;
   }
   if (open.run.state == RunState::kRunning || open.flight != OpenRun::Flight::kNone || open.asked) {
-    Refuse(request, Reason::kLockOccupied, StrCat("run ", open.run.id, " is running (attempt ", open.run.attempts, ")"), open.run.id);
+    Refuse(request, Reason::kLockOccupied,
+           StrCat("run ", open.run.id, " is running (attempt ", open.run.attempts, ")"), open.run.id);
     return;
   }
   open.asked = request;
@@ -194,14 +208,17 @@ void EngineState::TriggerOpen(const Request& request, OpenRun& open, bool forced
 void EngineState::AskWithProbes(OpenRun& open) {
   if (!open.force.readiness) {
     for (Observed& seen : open.observed) {
-      if (seen.fact.answer != PreconditionFact::Answer::kYes) seen.fact.answer = PreconditionFact::Answer::kUnknown;
+      if (seen.fact.answer != PreconditionFact::Answer::kYes)
+        seen.fact.answer = PreconditionFact::Answer::kUnknown;
     }
   }
   Wake(open.run.id);
 }
 
-// A row that a person asked for: an occurrence before its time, one beside the schedule, a rerun under a new key.
-void EngineState::PlanByHand(const Request& request, size_t index, Instant due, const TriggerRequest& trigger) {
+// A row that a person asked for: an occurrence before its time, one beside the schedule, a rerun under a new
+// key.
+void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
+                             const TriggerRequest& trigger) {
   Lane& lane = lanes[index];
   const Task& task = TaskOf(lane);
   Run run;

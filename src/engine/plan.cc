@@ -1,5 +1,5 @@
-// What came due becomes rows. Late occurrences are planned one by one; missed ones are counted by arithmetic and only
-// those still inside window and max_delay are enumerated.
+// What came due becomes rows. Late occurrences are planned one by one; missed ones are counted by arithmetic
+// and only those still inside window and max_delay are enumerated.
 #include <algorithm>
 
 #include "base/text.h"
@@ -10,7 +10,8 @@ namespace duecourse {
 void EngineState::ArmLane(size_t index) {
   Lane& lane = lanes[index];
   const Task& task = TaskOf(lane);
-  std::optional<Instant> next = NextDue(task.rule(), lane.value, std::max(lane.planned_through, lane.in_force_since));
+  std::optional<Instant> next =
+      NextDue(task.rule(), lane.value, std::max(lane.planned_through, lane.in_force_since));
   lane.next_due = next.value_or(kNever);
   Arm({lane.next_due, Timer::Kind::kLane, index, lane_generation, ""});
 }
@@ -29,11 +30,13 @@ void Extend(Note& range, Instant due) {
 }  // namespace
 
 // Walks back from the newest missed occurrence while windows are still open: the ones that may yet start.
-std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Instant through, size_t most) const {
+std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Instant through,
+                                            size_t most) const {
   const Task& task = TaskOf(lane);
   std::vector<Instant> open;
   Instant before = through + Millis{1};
-  // Windows of one rule end in the order of their due times, but for a day that moved; the walk stops at the first ended one.
+  // Windows of one rule end in the order of their due times, but for a day that moved; the walk stops at the
+  // first ended one.
   while (open.size() < most) {
     std::optional<Instant> due = PreviousDue(task.rule(), lane.value, before);
     if (!due || *due <= after) break;
@@ -51,7 +54,8 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
   const Task& task = TaskOf(lane);
   const TriggerRule& trigger = task.rule().trigger;
   int64_t total = CountDue(task.rule(), lane.value, after, through);
-  int64_t chosen = std::count_if(set.starts.begin(), set.starts.end(), [&](Instant due) { return due <= through; });
+  int64_t chosen =
+      std::count_if(set.starts.begin(), set.starts.end(), [&](Instant due) { return due <= through; });
   Note missed;
   missed.count = 0;
   Note excluded = missed;
@@ -75,10 +79,11 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
 }
 
 // The first (or last) occurrence in (after, through] that does not start. CHECKs that there is one.
-Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through,
-                                bool forward) const {
+Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after,
+                                Instant through, bool forward) const {
   const RuleBody& rule = TaskOf(lane).rule();
-  std::optional<Instant> due = forward ? NextDue(rule, lane.value, after) : PreviousDue(rule, lane.value, through + Millis{1});
+  std::optional<Instant> due =
+      forward ? NextDue(rule, lane.value, after) : PreviousDue(rule, lane.value, through + Millis{1});
   while (due && std::binary_search(starts.begin(), starts.end(), *due)) {
     due = forward ? NextDue(rule, lane.value, *due) : PreviousDue(rule, lane.value, *due);
   }
@@ -88,9 +93,9 @@ Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& 
 
 void EngineState::PlanLane(size_t index) {
   Lane& lane = lanes[index];
-  if (draining) return;              // planned_through stays where SIGTERM found it
+  if (draining) return;  // planned_through stays where SIGTERM found it
   if (!store_available || lane.planning) {
-    waiting_lanes.insert(index);     // taken up when the store is back, or the plan before it is durable
+    waiting_lanes.insert(index);  // taken up when the store is back, or the plan before it is durable
     return;
   }
   const Task& task = TaskOf(lane);
@@ -147,7 +152,8 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
   if (set.person) {
     PlanOne(index, *set.person, call, pending, down);
   }
-  for (size_t i = 0; i < set.starts.size(); ++i) PlanOne(index, set.starts[i], call, pending, i < owed_count ? down : "");
+  for (size_t i = 0; i < set.starts.size(); ++i)
+    PlanOne(index, set.starts[i], call, pending, i < owed_count ? down : "");
   for (Note& range : set.ranges) {
     range.task = call.task;
     range.value = call.value;
@@ -175,9 +181,10 @@ std::string EngineState::DownText() const {
   return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
 }
 
-// One occurrence: its row, what it supersedes, and its first claim where the answer is already yes. `owed` says what it is
-// owed from, or is empty.
-void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending, const std::string& owed) {
+// One occurrence: its row, what it supersedes, and its first claim where the answer is already yes. `owed`
+// says what it is owed from, or is empty.
+void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending,
+                          const std::string& owed) {
   Lane& lane = lanes[index];
   const Task& task = TaskOf(lane);
   Run run;
@@ -211,7 +218,8 @@ void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pe
   call.runs.push_back(std::move(planned));
 }
 
-// What is known of an occurrence before it is asked anything: a key that cannot be rendered, a day that is not its own.
+// What is known of an occurrence before it is asked anything: a key that cannot be rendered, a day that is
+// not its own.
 Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
   const Task& task = *open.task;
   const Occurrence& occurrence = open.occurrence;
@@ -237,7 +245,8 @@ Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
   return {RunState::kScheduled, Reason::kNotDue};
 }
 
-// `missed: latest`: an older occurrence that never started, and is owed from downtime or blocked by a limit, gives way.
+// `missed: latest`: an older occurrence that never started, and is owed from downtime or blocked by a limit,
+// gives way.
 void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, Pending& pending) {
   std::vector<std::string> older = lane.open;
   for (const std::string& id : older) {
@@ -245,12 +254,13 @@ void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, P
     if (open == nullptr || open->run.state != RunState::kScheduled || open->run.attempts > 0) continue;
     if (open->run.extra || open->flight != OpenRun::Flight::kNone || open->run.due >= newer.due) continue;
     Reason why = open->last.reason;
-    bool by_limit = open->last.verdict == Verdict::kDeny &&
-                    (why == Reason::kMaxConcurrency || why == Reason::kPoolFull || why == Reason::kMinInterval ||
-                     why == Reason::kRateLimited);
+    bool by_limit =
+        open->last.verdict == Verdict::kDeny && (why == Reason::kMaxConcurrency || why == Reason::kPoolFull ||
+                                                 why == Reason::kMinInterval || why == Reason::kRateLimited);
     if (!open->run.owed && !by_limit) continue;
-    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer.due), " while it waited: ",
-                                open->last_text.empty() ? ReasonName(why) : open->last_text);
+    std::string detail =
+        StrCat("superseded by the occurrence of ", FormatUtc(newer.due),
+               " while it waited: ", open->last_text.empty() ? ReasonName(why) : open->last_text);
     MoveCall move = MakeMove(*open, RunState::kSkipped, Reason::kSuperseded, detail);
     move.after.superseded_by = newer.id;
     open->flight = OpenRun::Flight::kMove;

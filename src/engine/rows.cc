@@ -4,6 +4,22 @@
 
 namespace duecourse {
 
+static const char* AnswerName(PreconditionFact::Answer answer) {
+  switch (answer) {
+    case PreconditionFact::Answer::kUnknown:
+      return "unknown";
+    case PreconditionFact::Answer::kYes:
+      return "yes";
+    case PreconditionFact::Answer::kNo:
+      return "no";
+    case PreconditionFact::Answer::kInvalid:
+      return "invalid";
+    case PreconditionFact::Answer::kCheckFailed:
+      return "check_failed";
+  }
+  return "unknown";
+}
+
 DecisionRow EngineState::DecisionOf(const OpenRun& open, const char* decision, Reason reason) const {
   DecisionRow row;
   row.run_id = open.run.id;
@@ -40,17 +56,6 @@ Json EngineState::DetailOf(const OpenRun& open) const {
   return detail;
 }
 
-const char* EngineState::AnswerName(PreconditionFact::Answer answer) {
-  switch (answer) {
-    case PreconditionFact::Answer::kUnknown: return "unknown";
-    case PreconditionFact::Answer::kYes: return "yes";
-    case PreconditionFact::Answer::kNo: return "no";
-    case PreconditionFact::Answer::kInvalid: return "invalid";
-    case PreconditionFact::Answer::kCheckFailed: return "check_failed";
-  }
-  return "unknown";
-}
-
 DecisionRow EngineState::StateRow(const OpenRun& open, RunState from, RunState to) {
   DecisionRow row = DecisionOf(open, "state", open.run.reason);
   row.detail = Json::MakeObject().Set("text", open.run.detail).Dump();
@@ -84,7 +89,10 @@ void EngineState::LogDecision(const DecisionRow& row) {
   Json line = Json::MakeObject();
   line.Set("task_id", row.task).Set("business_key", row.key).Set("target_date", FormatDay(row.business_date));
   line.Set("decision", row.decision).Set("reason", ReasonName(row.reason)).Set("detail", row.detail);
-  line.Set("attempt", row.attempt).Set("node_id", options.node).Set("fence", row.fence).Set("rule_version", row.rule_version);
+  line.Set("attempt", row.attempt)
+      .Set("node_id", options.node)
+      .Set("fence", row.fence)
+      .Set("rule_version", row.rule_version);
   if (!row.error_code.empty()) line.Set("error_code", row.error_code);
   if (!row.to_state.empty()) line.Set("from", row.from_state).Set("to", row.to_state);
   Say(LogLevel::kInfo, row.decision == "state" ? "state_changed" : "decision", std::move(line));

@@ -1,6 +1,6 @@
-// A new set goes live: all or nothing. An edit fires nothing by itself and owes nothing from before; open runs keep their
-// due instant and key and are judged by the new rules from their next decision on; a running attempt finishes under the
-// rule it was claimed with.
+// A new set goes live: all or nothing. An edit fires nothing by itself and owes nothing from before; open
+// runs keep their due instant and key and are judged by the new rules from their next decision on; a running
+// attempt finishes under the rule it was claimed with.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,7 +16,8 @@ static Json ChangesJson(const std::vector<RuleChange>& changes) {
                        : change.kind == RuleChange::Kind::kRemoved ? "removed"
                                                                    : "changed";
     item.Set("kind", kind).Set("task_id", change.task);
-    if (!change.field.empty()) item.Set("field", change.field).Set("before", change.before).Set("after", change.after);
+    if (!change.field.empty())
+      item.Set("field", change.field).Set("before", change.before).Set("after", change.after);
     list.Add(std::move(item));
   }
   return list;
@@ -29,13 +30,16 @@ void EngineState::OnRules(RulesOffered offered) {
   Json body = Json::MakeObject();
   if (offered.rules->hash == rules->hash) {
     body.Set("version", rule_version).Set("changes", Json::MakeArray());
-    Reply(request, Answer::Kind::kFine, StrCat("nothing changed; version ", rule_version, " stays active"), std::move(body));
+    Reply(request, Answer::Kind::kFine, StrCat("nothing changed; version ", rule_version, " stays active"),
+          std::move(body));
     return;
   }
   std::vector<RuleChange> changes = CompareRules(*rules, *offered.rules);
   body.Set("changes", ChangesJson(changes));
   if (offered.dry_run) {
-    Reply(request, Answer::Kind::kFine, StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change"), std::move(body));
+    Reply(request, Answer::Kind::kFine,
+          StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change"),
+          std::move(body));
     return;
   }
   size_t before = rules->tasks.size();
@@ -43,11 +47,15 @@ void EngineState::OnRules(RulesOffered offered) {
   bool few = after < before && (before - after) * 100 > before * static_cast<size_t>(kReloadLossPercent);
   if (!offered.confirm && before > 0 && (after == 0 || few)) {
     Reply(request, Answer::Kind::kRefused,
-          StrCat("the new set has ", after, " tasks, the active one ", before, "; if that is meant: reload --confirm"), std::move(body));
+          StrCat("the new set has ", after, " tasks, the active one ", before,
+                 "; if that is meant: reload --confirm"),
+          std::move(body));
     return;
   }
   if (draining || !store_available) {
-    Reply(request, Answer::Kind::kProblem, draining ? "the daemon is stopping" : "the store does not answer; the active rules stay", Json::MakeObject());
+    Reply(request, Answer::Kind::kProblem,
+          draining ? "the daemon is stopping" : "the store does not answer; the active rules stay",
+          Json::MakeObject());
     return;
   }
   SwitchRules(std::move(offered), std::move(changes));
@@ -59,7 +67,8 @@ void EngineState::SwitchRules(RulesOffered offered, std::vector<RuleChange> chan
   for (Lane& lane : lanes) {
     const Task& task = TaskOf(lane);
     std::string value = ValueId(task.rule(), lane.value);
-    cursors.push_back(CursorOf(task.id, value, lane, ScheduleFingerprint(ScheduleOf(task.rule(), lane.value))));
+    cursors.push_back(
+        CursorOf(task.id, value, lane, ScheduleFingerprint(ScheduleOf(task.rule(), lane.value))));
     old.emplace(std::pair(task.id, value), std::move(lane));
   }
   rules = offered.rules;
@@ -102,7 +111,7 @@ void EngineState::RebindRuns() {
     Wake(id);
   }
   for (const std::string& id : removed) {
-    MoveRun(*FindRun(id), RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed", {});
+    MoveRun(*FindRun(id), {RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed"});
   }
 }
 
@@ -116,7 +125,8 @@ void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply
   if (!pending.request) return;
   Json body = Json::MakeObject();
   body.Set("version", rule_version).Set("changes", static_cast<int64_t>(pending.changes));
-  Reply(*pending.request, Answer::Kind::kFine, StrCat("version ", rule_version, " is active: ", rules->tasks.size(), " tasks"), std::move(body));
+  Reply(*pending.request, Answer::Kind::kFine,
+        StrCat("version ", rule_version, " is active: ", rules->tasks.size(), " tasks"), std::move(body));
 }
 
 }  // namespace duecourse

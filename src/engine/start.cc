@@ -8,8 +8,8 @@ void EngineState::StartAttempt(OpenRun& open) {
   open.killed.reset();
   open.ending_cause.clear();
   std::string problem;
-  StartRequest start =
-      RenderAttempt({open.rules.get(), open.task, open.value, &open.occurrence, &open.run, open.claim_kind, now}, &problem);
+  StartRequest start = RenderAttempt(
+      {open.rules.get(), open.task, open.value, &open.occurrence, &open.run, open.claim_kind, now}, &problem);
   open.executing = true;
   SetStuckLimit(open);
   open.renew_at = now + open.task->rule().trigger.lease_heartbeat;
@@ -31,11 +31,14 @@ void EngineState::LogStart(const OpenRun& open) {
   const Zone& zone = ScheduleOf(open.task->rule(), open.value).zone;
   Json line = Json::MakeObject();
   line.Set("task_id", open.run.task).Set("run", open.run.id).Set("business_key", open.run.key.value_or(""));
-  line.Set("attempt", open.run.attempts).Set("fence", open.run.fence).Set("trigger", TriggerKindName(open.claim_kind));
+  line.Set("attempt", open.run.attempts)
+      .Set("fence", open.run.fence)
+      .Set("trigger", TriggerKindName(open.claim_kind));
   line.Set("zone", zone.name()).Set("host_zone", options.host_zone);
   line.Set("planned", FormatUtc(open.run.due)).Set("planned_local", FormatLocal(open.run.due, zone));
   line.Set("lag_ms", (open.claimed_at - open.occurrence.starts).count);
-  if (open.lane != kNoLane && lanes[open.lane].next_due < kNever) line.Set("next_due", FormatUtc(lanes[open.lane].next_due));
+  if (open.lane != kNoLane && lanes[open.lane].next_due < kNever)
+    line.Set("next_due", FormatUtc(lanes[open.lane].next_due));
   Say(LogLevel::kInfo, "attempt_claimed", std::move(line));
 }
 

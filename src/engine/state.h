@@ -2,21 +2,18 @@
 // .cc implements one part of EngineState. One thread.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <queue>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "decide/decide.h"
 #include "decide/recover.h"
-#include "engine/memory.h"
+#include "engine/core.h"
 
 namespace duecourse {
 
-class EngineState {
+class EngineState : public EngineCore {
  public:
   EngineState(EngineOptions engine_options, Rules rule_set, uint64_t seed);
 
@@ -27,28 +24,20 @@ class EngineState {
   bool IsDrained() const;
   void RunTimers();
   void OnRunTimer(const std::string& id);
-  void Arm(Timer timer);
-  void ArmRun(OpenRun& open, Instant at);
-  Instant NextTimer() const;
-  void Call(StoreCall call, Pending pending);
-  void FlushCalls();
-  void Emit(Effect effect) { effects->push_back(std::move(effect)); }
-  void Say(LogLevel level, const char* event, Json fields);
-  OpenRun* FindRun(const std::string& id);
-  Lane* FindLane(const std::string& task, const std::string& value, size_t* index = nullptr);
-  void AddLane(uint32_t task, uint32_t value, Lane lane);
-  std::string NewId(char prefix);
-  const Task& TaskOf(const Lane& lane) const { return rules->tasks[lane.task]; }
 
   // ---- begin.cc: from the store's knowledge to memory
-  void Begin(const OpenReply& opened, const Snapshot& snapshot, std::vector<std::pair<std::string, std::string>> texts);
+  void Begin(const OpenReply& opened, const Snapshot& snapshot,
+             std::vector<std::pair<std::string, std::string>> texts);
   void Resync(const Snapshot& snapshot);
   void Adopt(const Snapshot& snapshot);
   void AdoptRuns(const Snapshot& snapshot);
   void AdoptRunning(OpenRun& open);
-  void BuildLanes(const std::vector<TaskCursor>& cursors, bool activate, std::vector<std::pair<std::string, std::string>> texts);
-  TaskCursor CursorOf(const std::string& task, const std::string& value, const Lane& lane, const std::string& print) const;
-  void Activate(ActivateCall call, std::vector<std::pair<std::string, std::string>> texts, const std::string& by);
+  void BuildLanes(const std::vector<TaskCursor>& cursors, bool activate,
+                  std::vector<std::pair<std::string, std::string>> texts);
+  TaskCursor CursorOf(const std::string& task, const std::string& value, const Lane& lane,
+                      const std::string& print) const;
+  void Activate(ActivateCall call, std::vector<std::pair<std::string, std::string>> texts,
+                const std::string& by);
   OpenRun& AddRun(const Run& run);
   void Bind(OpenRun& open);
 
@@ -57,7 +46,8 @@ class EngineState {
   void PlanLane(size_t index);
   std::vector<Instant> StillOpen(const Lane& lane, Instant after, Instant through, size_t most) const;
   void CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const;
-  Instant FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through, bool forward) const;
+  Instant FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through,
+                     bool forward) const;
   void PersonForNewest(DueSet& set) const;
   void EmitPlan(size_t index, DueSet set);
   std::string DownText() const;
@@ -70,7 +60,6 @@ class EngineState {
   void WakeLane(size_t lane);
   void WakeAll();
   void AskDirty();
-  static bool AskedBefore(const OpenRun& a, const OpenRun& b);
   void WakePool(const std::string& name, const std::set<std::string>& asked);
   void Ask(OpenRun& open);
   Decision Evaluate(OpenRun& open);
@@ -80,7 +69,6 @@ class EngineState {
   Instant MaintenanceUntil(const Task& task, int* index) const;
   ClaimCall MakeClaim(OpenRun& open);
   void TakeTrial(OpenRun& open, ClaimCall& claim);
-  static Pending ClaimPending(const OpenRun& open);
   static TriggerKind KindOfNext(const OpenRun& open);
   void Reserve(OpenRun& open);
   void Unreserve(OpenRun& open);
@@ -93,9 +81,9 @@ class EngineState {
   void Observe(OpenRun& open);
   void AskUpstream(OpenRun& open, size_t index);
   void StartProbe(OpenRun& open, size_t index);
-  void RenderFile(const OpenRun& open, const FileCondition& file, TemplateScope& scope, ProbeRequest& request, bool* good);
   void OnProbe(const ProbeAnswer& answer);
-  void Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer, const std::string& code, const std::string& text);
+  void Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer, const std::string& code,
+              const std::string& text);
   void OnUpstream(OpenRun& open, size_t index, const std::vector<Run>& found);
   void WakeWaitersOfTask(const std::string& task);
   void WakeWaitersOfFlag(const std::string& name);
@@ -107,14 +95,12 @@ class EngineState {
   void FoldAll();
   void End(OpenRun& open, const Decision& decision);
   MoveCall MakeMove(OpenRun& open, RunState state, Reason reason, const std::string& detail);
-  void MoveRun(OpenRun& open, RunState state, Reason reason, const std::string& detail, std::optional<AuditRow> audit,
-               std::optional<Request> request = std::nullopt);
+  void MoveRun(OpenRun& open, Change change);
   void SetState(Run& run, RunState state, Reason reason, const std::string& detail) const;
   DecisionRow DecisionOf(const OpenRun& open, const char* decision, Reason reason) const;
   DecisionRow StateRow(const OpenRun& open, RunState from, RunState to);
   DecisionRow NoteRow(const Note& note, const Task& task);
   Json DetailOf(const OpenRun& open) const;
-  static const char* AnswerName(PreconditionFact::Answer answer);
   void LogDecision(const DecisionRow& row);
   std::string DescribeDecision(const OpenRun& open, const Decision& decision) const;
   std::string LatenessText(const OpenRun& open) const;
@@ -147,7 +133,8 @@ class EngineState {
   Classified ClassifyEnding(const OpenRun& open, const Ending& ending) const;
   BreakerChange CountBreaker(OpenRun& open, const Classified& what, bool used_up);
   void FinishAttempt(OpenRun& open, Ending ending);
-  Recovery AskRecover(const OpenRun& open, const Ending& ending, const Classified& what, const BreakerChange& change);
+  Recovery AskRecover(const OpenRun& open, const Ending& ending, const Classified& what,
+                      const BreakerChange& change);
   Attempt EndOf(const OpenRun& open, const Classified& what, const Ending& ending) const;
   Run AfterRecovery(OpenRun& open, const Recovery& next, const Classified& what);
   void OnFinished(OpenRun& open, Pending& pending, bool accepted);
@@ -155,12 +142,13 @@ class EngineState {
 
   // ---- tell.cc: alerts; trouble.cc: the store itself
   static std::optional<AlertRule::Event> AlertEventOf(RunState state);
-  AlertRow RowOf(const AlertDraft& draft, const std::string& episode, const std::string& task, const std::string& run_id,
-                 const std::string& owner);
-  void AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what, std::vector<AlertRow>& rows,
-                bool part_of_breaker = false);
+  AlertRow RowOf(const AlertDraft& draft, const std::string& episode, const std::string& task,
+                 const std::string& run_id, const std::string& owner);
+  void AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what,
+                std::vector<AlertRow>& rows, bool part_of_breaker = false);
   std::string NextText(const OpenRun& open) const;
-  void TellEnding(OpenRun& open, const Classified& what, const BreakerChange& change, std::vector<AlertRow>& rows);
+  void TellEnding(OpenRun& open, const Classified& what, const BreakerChange& change,
+                  std::vector<AlertRow>& rows);
   void TellRecovery(const OpenRun& open, const std::string& what, std::vector<AlertRow>& rows);
   void TellBreaker(const OpenRun& open, const BreakerChange& change, std::vector<AlertRow>& rows);
   void TellMissedRange(const Lane& lane, const Note& range, PlanCall& call, Pending& pending);
@@ -179,10 +167,12 @@ class EngineState {
   void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);
   void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
   void AnswerFine(const Pending& pending, const std::string& run_id);
-  AuditRow AuditOf(const Request& request, const char* action, const std::string& task, const std::string& run_id) const;
+  AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
+                   const std::string& run_id) const;
   void OnTrigger(const Request& request, const TriggerRequest& trigger);
   std::string NoLaneText(const std::string& task, const std::string& value) const;
-  std::optional<Instant> ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger, std::string* problem) const;
+  std::optional<Instant> ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger,
+                                          std::string* problem) const;
   std::optional<Instant> ChooseByDate(const Lane& lane, CivilDay date, std::string* problem) const;
   static Force ForceOf(bool forced);
   void TriggerOpen(const Request& request, OpenRun& open, bool forced);
@@ -209,49 +199,6 @@ class EngineState {
   void SwitchRules(RulesOffered offered, std::vector<RuleChange> changes);
   void RebindRuns();
   void OnActivated(const Pending& pending, const ActivateReply& reply);
-
-  EngineOptions options;
-  Rules rules;
-  Random random;
-  Instant now;
-  std::vector<Effect>* effects = nullptr;
-  std::vector<StoreCall> calls;  // of this step, emitted as one batch
-  std::vector<Pending> call_pendings;
-  uint64_t next_ticket = 1;
-  std::map<uint64_t, std::vector<Pending>> flights;
-  std::vector<Lane> lanes;
-  uint64_t lane_generation = 0;                        // timers of lanes of a former set are dead
-  std::unordered_map<std::string, size_t> lane_index;  // looked up, never walked
-  std::set<size_t> waiting_lanes;                      // due, but the store is away or a plan is in flight
-  size_t owed_count = 0;                               // of the plan being made: how many starts are owed from downtime
-  std::map<std::string, std::unique_ptr<OpenRun>> runs;
-  std::map<std::string, std::unique_ptr<OpenRun>> former;  // while Resync is under way
-  std::map<std::string, PoolState> pools;
-  std::map<std::string, Instant> pool_last_start;
-  std::map<std::pair<std::string, int32_t>, Flag> flags;
-  std::map<std::string, Control> controls;
-  std::map<std::string, AlertRow> alerts;                     // that no channel has taken yet
-  std::map<std::string, std::set<std::string>> task_waiters;  // upstream task -> runs
-  std::map<std::string, std::set<std::string>> flag_waiters;  // flag name -> runs
-  std::set<std::string> dirty;
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
-  std::map<uint64_t, std::pair<std::string, size_t>> probes;  // ticket -> run, precondition
-  std::vector<PreconditionFact> scratch_conditions;
-  std::vector<PoolFact> scratch_pools;
-  int64_t rule_version = 0;
-  int64_t control_version = 0;
-  bool store_created = false;
-  bool store_available = true;
-  bool store_told = false;
-  StoreFault store_fault;
-  Instant store_away_since = kNever;
-  Instant late_from = kNever;      // occurrences due at or after it are late, not missed
-  Instant last_alive = kLongAgo;   // newest instant at which a daemon was at work, before this step
-  bool draining = false;
-  bool stopping = false;
-  bool drained_said = false;
-  int64_t decisions_made = 0;
-  int64_t attempts_started = 0;
 };
 
 }  // namespace duecourse

@@ -1,4 +1,5 @@
-// Alerts: drafted by alert/ in the transaction that caused them, sent once it is durable, tried again until taken.
+// Alerts: drafted by alert/ in the transaction that caused them, sent once it is durable, tried again until
+// taken.
 #include <algorithm>
 
 #include "base/text.h"
@@ -8,20 +9,24 @@ namespace duecourse {
 
 std::optional<AlertRule::Event> EngineState::AlertEventOf(RunState state) {
   switch (state) {
-    case RunState::kSkipped: return AlertRule::Event::kSkipped;
-    case RunState::kMissed: return AlertRule::Event::kMissed;
-    case RunState::kManualRequired: return AlertRule::Event::kManualRequired;
+    case RunState::kSkipped:
+      return AlertRule::Event::kSkipped;
+    case RunState::kMissed:
+      return AlertRule::Event::kMissed;
+    case RunState::kManualRequired:
+      return AlertRule::Event::kManualRequired;
     case RunState::kScheduled:
     case RunState::kRunning:
     case RunState::kRetrying:
     case RunState::kCatchupWaiting:
-    case RunState::kSuccess: return std::nullopt;
+    case RunState::kSuccess:
+      return std::nullopt;
   }
   return std::nullopt;
 }
 
-AlertRow EngineState::RowOf(const AlertDraft& draft, const std::string& episode, const std::string& task, const std::string& run_id,
-                            const std::string& owner) {
+AlertRow EngineState::RowOf(const AlertDraft& draft, const std::string& episode, const std::string& task,
+                            const std::string& run_id, const std::string& owner) {
   AlertRow row;
   row.id = NewId('a');
   row.episode = episode;
@@ -40,8 +45,8 @@ AlertRow EngineState::RowOf(const AlertDraft& draft, const std::string& episode,
 }
 
 // `open.run` is the run as it will be; `told` of it is raised.
-void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what, std::vector<AlertRow>& rows,
-                           bool part_of_breaker) {
+void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what,
+                           std::vector<AlertRow>& rows, bool part_of_breaker) {
   if (!event || open.task == nullptr) return;
   AlertFacts facts;
   facts.event = *event;
@@ -51,7 +56,8 @@ void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event,
   facts.episode = open.run.id;
   facts.told = open.run.told;
   facts.part_of_breaker = part_of_breaker;
-  facts.what = what.empty() ? ReasonSentence(open.run.reason) : StrCat(ReasonName(open.run.reason), ": ", what);
+  facts.what =
+      what.empty() ? ReasonSentence(open.run.reason) : StrCat(ReasonName(open.run.reason), ": ", what);
   facts.next = NextText(open);
   facts.at = now;
   AlertDraft draft = DraftAlert(facts);
@@ -65,25 +71,34 @@ std::string EngineState::NextText(const OpenRun& open) const {
   const Zone& zone = ScheduleOf(open.task->rule(), open.value).zone;
   switch (run.state) {
     case RunState::kRetrying:
-    case RunState::kCatchupWaiting: return StrCat("again at ", FormatLocal(run.next_at.value_or(now), zone));
-    case RunState::kManualRequired: return "nothing until a person acts";
+    case RunState::kCatchupWaiting:
+      return StrCat("again at ", FormatLocal(run.next_at.value_or(now), zone));
+    case RunState::kManualRequired:
+      return "nothing until a person acts";
     case RunState::kScheduled:
-    case RunState::kRunning: return StrCat("it goes on until ", FormatLocal(run.window_ends, zone));
+    case RunState::kRunning:
+      return StrCat("it goes on until ", FormatLocal(run.window_ends, zone));
     case RunState::kSuccess:
     case RunState::kSkipped:
-    case RunState::kMissed: return "nothing more for this run";
+    case RunState::kMissed:
+      return "nothing more for this run";
   }
   return "";
 }
 
-// After an attempt: its failure, its breaker, or the note that all is well again. open.run is the run as it will be.
-void EngineState::TellEnding(OpenRun& open, const Classified& what, const BreakerChange& change, std::vector<AlertRow>& rows) {
-  if (open.run.state == RunState::kSuccess) TellRecovery(open, StrCat("succeeded on attempt ", open.run.attempts), rows);
+// After an attempt: its failure, its breaker, or the note that all is well again. open.run is the run as it
+// will be.
+void EngineState::TellEnding(OpenRun& open, const Classified& what, const BreakerChange& change,
+                             std::vector<AlertRow>& rows) {
+  if (open.run.state == RunState::kSuccess)
+    TellRecovery(open, StrCat("succeeded on attempt ", open.run.attempts), rows);
   bool trial = change.reopened || (change.after.open && !change.opened);
   std::optional<AlertRule::Event> event = AlertEventOf(open.run.state);
-  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut || what.outcome == Outcome::kLost;
+  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut ||
+                what.outcome == Outcome::kLost;
   if (!event && failed) event = AlertRule::Event::kFailure;
-  bool back_to_person = open.claim_kind == TriggerKind::kManual && open.run.before_manual == RunState::kManualRequired &&
+  bool back_to_person = open.claim_kind == TriggerKind::kManual &&
+                        open.run.before_manual == RunState::kManualRequired &&
                         open.run.state == RunState::kManualRequired;
   if (!back_to_person) AddAlert(open, event, open.run.detail, rows, trial);
   if (change.opened || change.closed) TellBreaker(open, change, rows);
@@ -114,7 +129,8 @@ void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, 
   AlertDraft draft;
   if (change.opened) {
     facts.what = StrCat("breaker open after repeated failures: ", open.run.detail);
-    facts.next = StrCat("no automatic attempt until ", FormatUtc(change.after.until.value_or(now)), ", then one trial");
+    facts.next = StrCat("no automatic attempt until ", FormatUtc(change.after.until.value_or(now)),
+                        ", then one trial");
     draft = DraftAlert(facts);
   } else {
     facts.told = LevelOf(open.task->rule().alerts, AlertRule::Event::kBreakerOpen, 0);
@@ -131,9 +147,11 @@ void EngineState::TellMissedRange(const Lane& lane, const Note& range, PlanCall&
   AlertFacts facts;
   facts.event = AlertRule::Event::kMissed;
   facts.task = &task;
-  facts.episode = StrCat("outage/", task.id, range.value.empty() ? "" : "/", range.value, "/", FormatUtc(range.first_due));
-  facts.what = StrCat("missed ", range.count, range.count == 1 ? " occurrence" : " occurrences", " (", FormatUtc(range.first_due),
-                      range.count == 1 ? "" : " to ", range.count == 1 ? "" : FormatUtc(range.last_due), "): ", range.detail);
+  facts.episode = StrCat("outage/", task.id, range.value.empty() ? "" : "/", range.value, "/",
+                         FormatUtc(range.first_due));
+  facts.what = StrCat("missed ", range.count, range.count == 1 ? " occurrence" : " occurrences", " (",
+                      FormatUtc(range.first_due), range.count == 1 ? "" : " to ",
+                      range.count == 1 ? "" : FormatUtc(range.last_due), "): ", range.detail);
   facts.next = lane.next_due < kNever ? StrCat("next due after ", FormatUtc(now)) : "nothing more is due";
   facts.at = now;
   AlertDraft draft = DraftAlert(facts);
@@ -153,7 +171,8 @@ void EngineState::SetStuckLimit(OpenRun& open) {
     if (state == RunStateName(open.run.state)) open.stuck_at = open.run.state_since + limit;
   }
   const std::optional<Millis>& expected = open.task->rule().execution.expected;
-  if (open.run.state == RunState::kRunning && expected && open.stuck_at >= kNever) open.stuck_at = open.claimed_at + *expected;
+  if (open.run.state == RunState::kRunning && expected && open.stuck_at >= kNever)
+    open.stuck_at = open.claimed_at + *expected;
 }
 
 // A state held too long. Former processes that would not die end with a person.
@@ -161,9 +180,11 @@ void EngineState::TellStuck(OpenRun& open) {
   open.stuck_at = kNever;
   if (open.stuck_told || open.task == nullptr) return;
   open.stuck_told = true;
-  std::string what = StrCat("it has been ", RunStateName(open.run.state), " since ", FormatUtc(open.run.state_since));
+  std::string what =
+      StrCat("it has been ", RunStateName(open.run.state), " since ", FormatUtc(open.run.state_since));
   if (open.alive) {
-    MoveRun(open, RunState::kManualRequired, Reason::kStuck, "processes of the former attempt are still there and cannot be ended", {});
+    MoveRun(open, {RunState::kManualRequired, Reason::kStuck,
+                   "processes of the former attempt are still there and cannot be ended"});
     return;
   }
   AlertsCall call;
@@ -176,7 +197,11 @@ void EngineState::TellStuck(OpenRun& open) {
 
 // ---- delivery
 void EngineState::KeepAlert(const AlertRow& row) {
-  Say(LogLevel::kInfo, "alert", Json::MakeObject().Set("alert", row.id).Set("level", AlertLevelName(row.level)).Set("title", row.title));
+  Say(LogLevel::kInfo, "alert",
+      Json::MakeObject()
+          .Set("alert", row.id)
+          .Set("level", AlertLevelName(row.level))
+          .Set("title", row.title));
   if (row.state != AlertRow::State::kPending) return;
   alerts[row.id] = row;
   SendAlertAgain(row.id);

@@ -1,4 +1,5 @@
-// The store itself is the trouble: nothing new starts, nothing is lost, somebody hears of it, and it ends when it is back.
+// The store itself is the trouble: nothing new starts, nothing is lost, somebody hears of it, and it ends
+// when it is back.
 #include "base/text.h"
 #include "engine/state.h"
 
@@ -14,7 +15,8 @@ void EngineState::OnTrouble(const StoreTrouble& trouble) {
     Say(LogLevel::kError, "store_unavailable", Json::MakeObject().Set("error", trouble.fault.message));
     for (auto& [id, open] : runs) {
       if (open->executing && open->task != nullptr && open->task->rule().execution.stop_on_store_loss) {
-        KillAttempt(*open, KillWhy::kLeaseLost, "the store does not answer and the rule says on_store_loss: stop");
+        KillAttempt(*open, KillWhy::kLeaseLost,
+                    "the store does not answer and the rule says on_store_loss: stop");
       }
     }
     Arm({now + kStoreAlertAfter, Timer::Kind::kAlert, 0, 0, kStoreAlert});
@@ -26,7 +28,8 @@ void EngineState::OnTrouble(const StoreTrouble& trouble) {
     NoticeFacts facts;
     facts.level = AlertLevel::kP1;
     facts.event = "recovered";
-    facts.what = StrCat("the store answers again after ", FormatMillis({(now - store_away_since).count / 1000 * 1000}));
+    facts.what = StrCat("the store answers again after ",
+                        FormatMillis({(now - store_away_since).count / 1000 * 1000}));
     facts.at = now;
     SendNotice(facts);
   }
@@ -45,7 +48,8 @@ void EngineState::TellStoreTrouble() {
   NoticeFacts facts;
   facts.level = AlertLevel::kP1;
   facts.event = "store_unavailable";
-  facts.what = StrCat("the store has not taken anything since ", FormatUtc(store_away_since), ": ", store_fault.message);
+  facts.what = StrCat("the store has not taken anything since ", FormatUtc(store_away_since), ": ",
+                      store_fault.message);
   facts.next = "nothing starts until it answers; running attempts go on and their results are kept";
   facts.todo = {StrCat("look: ", options.program, " doctor"), "the log names the file and the fault"};
   facts.at = now;

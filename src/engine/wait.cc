@@ -11,7 +11,8 @@ static bool WaitsForALimit(Reason reason) {
   return reason == Reason::kPoolFull || reason == Reason::kMaxConcurrency || reason == Reason::kMinInterval;
 }
 
-// One stored line: the same answer again only moves last_at and count, in memory, until it changes or a minute is over.
+// One stored line: the same answer again only moves last_at and count, in memory, until it changes or a
+// minute is over.
 void EngineState::Wait(OpenRun& open, const Decision& decision) {
   for (const std::string& name : open.task->rule().trigger.pools) {
     if (decision.reason == Reason::kPoolFull) pools[name].waiting.insert(open.run.id);
@@ -59,9 +60,10 @@ void EngineState::End(OpenRun& open, const Decision& decision) {
   Ended ended = DecideEnd(facts);
   // Its cause is the last answer: which pool and holder, which file, which upstream.
   std::string detail = open.last_text;
-  if (!open.told_text.empty() && open.told_once) detail = StrCat(detail, "; last: ", ReasonName(open.told_reason), ", ", open.told_text);
+  if (!open.told_text.empty() && open.told_once)
+    detail = StrCat(detail, "; last: ", ReasonName(open.told_reason), ", ", open.told_text);
   if (open.asked) RefuseAsked(open, decision.reason, detail);
-  MoveRun(open, ended.state, ended.reason, detail, {});
+  MoveRun(open, {ended.state, ended.reason, detail});
 }
 
 MoveCall EngineState::MakeMove(OpenRun& open, RunState state, Reason reason, const std::string& detail) {
@@ -78,26 +80,31 @@ MoveCall EngineState::MakeMove(OpenRun& open, RunState state, Reason reason, con
   move.decisions.push_back(std::move(row));
   Run before = open.run;
   open.run = move.after;
-  bool by_breaker = open.told_once && open.told_reason == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
+  bool by_breaker =
+      open.told_once && open.told_reason == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
   bool by_person = before.state == RunState::kManualRequired;
-  if (open.task != nullptr && !by_breaker && !by_person) AddAlert(open, AlertEventOf(state), detail, move.alerts);
-  if (open.task != nullptr && before.state == RunState::kManualRequired && IsFinal(state)) TellRecovery(open, detail, move.alerts);
+  if (open.task != nullptr && !by_breaker && !by_person)
+    AddAlert(open, AlertEventOf(state), detail, move.alerts);
+  if (open.task != nullptr && before.state == RunState::kManualRequired && IsFinal(state))
+    TellRecovery(open, detail, move.alerts);
   move.after.told = open.run.told;
   open.run = std::move(before);
   return move;
 }
 
-void EngineState::MoveRun(OpenRun& open, RunState state, Reason reason, const std::string& detail, std::optional<AuditRow> audit,
-                          std::optional<Request> request) {
+// A person's `resolve` means that the work is done: what waits for its flags may go on.
+void EngineState::MoveRun(OpenRun& open, Change change) {
   FoldOne(open);
-  MoveCall move = MakeMove(open, state, reason, detail);
-  move.audit = std::move(audit);
+  MoveCall move = MakeMove(open, change.state, change.reason, change.detail);
+  move.audit = std::move(change.audit);
+  if (change.state == RunState::kSuccess && open.task != nullptr) SuccessFlags(open, move.flags);
   Pending pending;
   pending.kind = Pending::Kind::kMove;
   pending.runs.push_back(open.run.id);
   pending.after.push_back(move.after);
   pending.alerts = move.alerts;
-  pending.request = std::move(request);
+  pending.flags = move.flags;
+  pending.request = std::move(change.request);
   open.flight = OpenRun::Flight::kMove;
   Call(std::move(move), std::move(pending));
 }
@@ -107,7 +114,8 @@ void EngineState::SetState(Run& run, RunState state, Reason reason, const std::s
   run.reason = reason;
   run.detail = detail;
   run.state_since = now;
-  if (state != RunState::kRetrying && state != RunState::kCatchupWaiting && state != RunState::kScheduled) run.next_at.reset();
+  if (state != RunState::kRetrying && state != RunState::kCatchupWaiting && state != RunState::kScheduled)
+    run.next_at.reset();
 }
 
 }  // namespace duecourse

@@ -31,7 +31,9 @@ class Checker {
   }
 
  private:
-  void Broken(int number, const std::string& text) { found_.push_back(StrCat("invariant ", number, ": ", text)); }
+  void Broken(int number, const std::string& text) {
+    found_.push_back(StrCat("invariant ", number, ": ", text));
+  }
 
   // 2: fences rise. 5: the cap, and numbers without a hole. 3, 4: nothing after the success, one success.
   void CheckAttempts(const Run& run) {
@@ -39,8 +41,10 @@ class Checker {
     int number = 0;
     int successes = 0;
     for (const Attempt* attempt : attempts_[run.id]) {
-      if (attempt->fence <= fence) Broken(2, StrCat("fence ", attempt->fence, " of run ", run.id, " does not rise"));
-      if (attempt->number != number + 1) Broken(5, StrCat("attempt ", attempt->number, " of run ", run.id, " follows ", number));
+      if (attempt->fence <= fence)
+        Broken(2, StrCat("fence ", attempt->fence, " of run ", run.id, " does not rise"));
+      if (attempt->number != number + 1)
+        Broken(5, StrCat("attempt ", attempt->number, " of run ", run.id, " follows ", number));
       if (successes > 0) Broken(3, StrCat("run ", run.id, " was claimed after its success"));
       fence = attempt->fence;
       number = attempt->number;
@@ -49,9 +53,11 @@ class Checker {
     if (successes > 1) Broken(4, StrCat("run ", run.id, " has ", successes, " successes"));
     const Task* task = input_.rules->Find(run.task);
     if (task != nullptr && !input_.rules_changed && run.counted > task->rule().retry.max_total_attempts) {
-      Broken(5, StrCat("run ", run.id, " counted ", run.counted, " attempts, the cap is ", task->rule().retry.max_total_attempts));
+      Broken(5, StrCat("run ", run.id, " counted ", run.counted, " attempts, the cap is ",
+                       task->rule().retry.max_total_attempts));
     }
-    if (run.fence != fence) Broken(2, StrCat("run ", run.id, " has fence ", run.fence, ", its newest claim ", fence));
+    if (run.fence != fence)
+      Broken(2, StrCat("run ", run.id, " has fence ", run.fence, ", its newest claim ", fence));
   }
 
   // 16: only known edges. 30: the decision rows alone rebuild the state.
@@ -64,14 +70,18 @@ class Checker {
       std::optional<RunState> from = RunStateFromName(row.from_state);
       std::optional<RunState> to = RunStateFromName(row.to_state);
       if (!from || !to) {
-        Broken(16, StrCat("run ", run.id, " has a state nobody knows: ", row.from_state, " to ", row.to_state));
+        Broken(16,
+               StrCat("run ", run.id, " has a state nobody knows: ", row.from_state, " to ", row.to_state));
         continue;
       }
-      if (!EdgeExists(*from, *to)) Broken(16, StrCat("run ", run.id, " went from ", row.from_state, " to ", row.to_state));
-      if (row.from_state != state) Broken(30, StrCat("run ", run.id, ": a row says from ", row.from_state, ", replay is at ", state));
+      if (!EdgeExists(*from, *to))
+        Broken(16, StrCat("run ", run.id, " went from ", row.from_state, " to ", row.to_state));
+      if (row.from_state != state)
+        Broken(30, StrCat("run ", run.id, ": a row says from ", row.from_state, ", replay is at ", state));
       state = row.to_state;
     }
-    if (state != RunStateName(run.state)) Broken(30, StrCat("run ", run.id, " is ", RunStateName(run.state), ", replay says ", state));
+    if (state != RunStateName(run.state))
+      Broken(30, StrCat("run ", run.id, " is ", RunStateName(run.state), ", replay says ", state));
   }
 
   // 4: one run a key. 15: every final state has a reason.
@@ -79,14 +89,16 @@ class Checker {
     std::set<std::string> keys;
     for (const Run& run : input_.runs) {
       if (!run.key) {
-        if (run.state != RunState::kManualRequired && !IsFinal(run.state)) Broken(15, StrCat("run ", run.id, " has no key and is ", RunStateName(run.state)));
+        if (run.state != RunState::kManualRequired && !IsFinal(run.state))
+          Broken(15, StrCat("run ", run.id, " has no key and is ", RunStateName(run.state)));
         continue;
       }
       if (!keys.insert(*run.key).second) Broken(4, StrCat("key ", *run.key, " stands twice"));
     }
   }
 
-  // 8: each start has its claim, and 1: no two of a key at once, as the executors saw it. 17, 18, 21: inside the window.
+  // 8: each start has its claim, and 1: no two of a key at once, as the executors saw it. 17, 18, 21: inside
+  // the window.
   void CheckLedger() {
     std::map<std::string, const SimStart*> running;
     for (const SimStart& start : *input_.starts) {
@@ -100,7 +112,8 @@ class Checker {
       }
       if (claim->claimed_at > start.at) Broken(8, StrCat("run ", start.run_id, " started before its claim"));
       const SimStart*& before = running[start.key];
-      if (before != nullptr && (!before->ended || *before->ended > start.at)) Broken(1, StrCat("key ", start.key, " ran twice at once"));
+      if (before != nullptr && (!before->ended || *before->ended > start.at))
+        Broken(1, StrCat("key ", start.key, " ran twice at once"));
       before = &start;
       const Run* run = runs_[start.run_id];
       bool automatic = claim->kind != TriggerKind::kManual;
@@ -136,22 +149,28 @@ class Checker {
     int64_t uncovered = 0;
     int64_t planned = 0;
     Instant last = input_.until;
-    for (std::optional<Instant> due = NextDue(task.rule(), value, input_.from); due && *due <= last; due = NextDue(task.rule(), value, *due)) {
+    for (std::optional<Instant> due = NextDue(task.rule(), value, input_.from); due && *due <= last;
+         due = NextDue(task.rule(), value, *due)) {
       ++planned;
       auto row = rows.find(due->ms);
       if (row != rows.end()) {
-        if (row->second != 1) Broken(14, StrCat(task.id, " ", FormatUtc(*due), " has ", row->second, " rows"));
+        if (row->second != 1)
+          Broken(14, StrCat(task.id, " ", FormatUtc(*due), " has ", row->second, " rows"));
         rows.erase(row);
         continue;
       }
       ++uncovered;
-      bool inside = std::any_of(ranges.begin(), ranges.end(),
-                                [&](const Note* note) { return note->first_due <= *due && *due <= note->last_due; });
+      bool inside = std::any_of(ranges.begin(), ranges.end(), [&](const Note* note) {
+        return note->first_due <= *due && *due <= note->last_due;
+      });
       if (!inside) Broken(14, StrCat(task.id, " ", FormatUtc(*due), " is neither a run nor in a range"));
     }
-    if (uncovered != in_ranges) Broken(14, StrCat(task.id, " ", id, ": ", uncovered, " occurrences without a row, ranges count ", in_ranges));
+    if (uncovered != in_ranges)
+      Broken(14, StrCat(task.id, " ", id, ": ", uncovered, " occurrences without a row, ranges count ",
+                        in_ranges));
     for (const auto& [due, count] : rows) {
-      if (Instant{due} <= last && Instant{due} > input_.from) Broken(14, StrCat(task.id, " has a row for ", FormatUtc({due}), " where nothing is due"));
+      if (Instant{due} <= last && Instant{due} > input_.from)
+        Broken(14, StrCat(task.id, " has a row for ", FormatUtc({due}), " where nothing is due"));
     }
   }
 

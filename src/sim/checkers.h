@@ -18,9 +18,9 @@ struct CheckInput {
   std::vector<Attempt> attempts;
   std::vector<DecisionRow> decisions;
   std::vector<Note> notes;
-  Instant from;                 // rules were in force from then on, unchanged
+  Instant from;  // rules were in force from then on, unchanged
   Instant until;
-  bool rules_changed = false;   // the planner's check (14) is left out
+  bool rules_changed = false;  // the planner's check (14) is left out
 };
 Result<CheckInput> Gather(World& world, std::shared_ptr<const RuleSet> rules, Instant from, Instant until);
 std::vector<std::string> CheckInvariants(const CheckInput& input);

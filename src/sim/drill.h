@@ -14,20 +14,21 @@ namespace duecourse {
 
 // One thing that an executor or probe does, for whom and when; the first that fits is taken.
 struct DrillBehaviour {
-  std::string task = "*";            // glob
-  std::string key = "*";             // glob
-  std::string about;                 // probes: the path, URL or command contains it
+  std::string task = "*";  // glob
+  std::string key = "*";   // glob
+  std::string about;       // probes: the path, URL or command contains it
   Instant from = kLongAgo;
   Instant until = kNever;
-  std::vector<int> attempts;         // numbers; empty: all
-  SimEnding ending;                  // executors
-  ProbeAnswer answer;                // probes
+  std::vector<int> attempts;  // numbers; empty: all
+  SimEnding ending;           // executors
+  ProbeAnswer answer;         // probes
 };
 struct DrillStep {
   Instant at;
-  std::string act;                   // "stop" "kill" "start" "suspend" "wake" "store_away" "store_back" "reload" "flag" "unflag"
-                                     // "trigger" "cancel" "pause" "resume" "claim" "resolve" "skip" "rerun" "supersede"
-  std::string name;                  // to look its answer up
+  std::string
+      act;  // "stop" "kill" "start" "suspend" "wake" "store_away" "store_back" "reload" "flag" "unflag"
+            // "trigger" "cancel" "pause" "resume" "claim" "resolve" "skip" "rerun" "supersede"
+  std::string name;  // to look its answer up
   std::string task, value, key, scope, flag, flag_value, by, reason, text, settings;
   std::optional<CivilDay> date;
   std::optional<Instant> due;
@@ -36,7 +37,7 @@ struct DrillStep {
   YamlPlace place;
 };
 struct DrillExpectation {
-  std::string what;                  // "starts" "runs" "notes" "alerts" "decisions" "answers" "overlap" "gap"
+  std::string what;  // "starts" "runs" "notes" "alerts" "decisions" "answers" "overlap" "gap"
   YamlNode node;
 };
 struct Drill {
@@ -51,15 +52,15 @@ struct Drill {
   std::vector<DrillBehaviour> probes;
   std::vector<DrillStep> steps;
   std::vector<DrillExpectation> expectations;
-  bool crash = false;                // also run it with a crash before and after every store call, with the same end state
+  bool crash = false;  // also run it with a crash before and after every store call, with the same end state
 };
 
 Result<Drill> ReadDrill(const std::string& path);
 Result<Drill> ParseDrill(const std::string& name, const std::string& text);
 
 struct DrillReport {
-  std::vector<std::string> failures; // "line 40: starts of poll-inbox: expected …, got …"
-  std::string end_state;             // canonical text of runs, attempts counted, notes: what must not depend on crashes
+  std::vector<std::string> failures;  // "line 40: starts of poll-inbox: expected …, got …"
+  std::string end_state;  // canonical text of runs, attempts counted, notes: what must not depend on crashes
   std::string trace_hash;
   int64_t commits = 0;
   std::vector<std::string> log;

@@ -25,12 +25,15 @@ class Expecter {
   Expecter(const CheckInput& input, World& world, std::vector<std::string>& failures)
       : input_(input), world_(world), failures_(failures) {}
 
-  void Miss(const YamlNode& node, const std::string& text) { failures_.push_back(StrCat("line ", node.place.line, ": ", text)); }
+  void Miss(const YamlNode& node, const std::string& text) {
+    failures_.push_back(StrCat("line ", node.place.line, ": ", text));
+  }
 
   // A misspelt key in an expectation would make it pass: refuse it.
   void Known(const YamlNode& node, const std::vector<std::string>& names) {
     for (const auto& [key, value] : node.members) {
-      if (std::find(names.begin(), names.end(), key.scalar) == names.end()) Miss(key, StrCat("unknown key ", key.scalar));
+      if (std::find(names.begin(), names.end(), key.scalar) == names.end())
+        Miss(key, StrCat("unknown key ", key.scalar));
     }
   }
 
@@ -38,10 +41,14 @@ class Expecter {
     const YamlNode* want = node.Find("count");
     const YamlNode* least = node.Find("least");
     const YamlNode* most = node.Find("most");
-    if (want != nullptr && std::to_string(got) != want->scalar) Miss(node, StrCat(what, ": expected ", want->scalar, ", got ", got));
-    if (least != nullptr && got < ParseInteger(least->scalar).value_or(0)) Miss(node, StrCat(what, ": at least ", least->scalar, ", got ", got));
-    if (most != nullptr && got > ParseInteger(most->scalar).value_or(0)) Miss(node, StrCat(what, ": at most ", most->scalar, ", got ", got));
-    if (want == nullptr && least == nullptr && most == nullptr && got == 0) Miss(node, StrCat(what, ": there is none"));
+    if (want != nullptr && std::to_string(got) != want->scalar)
+      Miss(node, StrCat(what, ": expected ", want->scalar, ", got ", got));
+    if (least != nullptr && got < ParseInteger(least->scalar).value_or(0))
+      Miss(node, StrCat(what, ": at least ", least->scalar, ", got ", got));
+    if (most != nullptr && got > ParseInteger(most->scalar).value_or(0))
+      Miss(node, StrCat(what, ": at most ", most->scalar, ", got ", got));
+    if (want == nullptr && least == nullptr && most == nullptr && got == 0)
+      Miss(node, StrCat(what, ": there is none"));
   }
 
   void Starts(const YamlNode& node) {
@@ -50,25 +57,31 @@ class Expecter {
     std::string from = TextOf(node, "from", ""), until = TextOf(node, "until", "");
     for (const SimStart& start : *input_.starts) {
       std::string at = FormatUtc(start.at);
-      bool fits = GlobMatches(TextOf(node, "task", "*"), start.task) && GlobMatches(TextOf(node, "key", "*"), start.key) &&
-                  GlobMatches(TextOf(node, "value", "*"), start.value) && GlobMatches(TextOf(node, "trigger", "*"), start.trigger);
+      bool fits = GlobMatches(TextOf(node, "task", "*"), start.task) &&
+                  GlobMatches(TextOf(node, "key", "*"), start.key) &&
+                  GlobMatches(TextOf(node, "value", "*"), start.value) &&
+                  GlobMatches(TextOf(node, "trigger", "*"), start.trigger);
       if (fits && at >= from && (until.empty() || at < until)) got.push_back(at);
     }
     std::string what = StrCat("starts of ", TextOf(node, "task", "*"), " ", TextOf(node, "key", ""));
     if (node.Find("at") != nullptr) {
       std::vector<std::string> want = ListOf(node, "at");
-      if (got != want) Miss(node, StrCat(what, ":\n    expected ", Join(want, " "), "\n    got      ", Join(got, " ")));
+      if (got != want)
+        Miss(node, StrCat(what, ":\n    expected ", Join(want, " "), "\n    got      ", Join(got, " ")));
     } else {
       Count(node, what, static_cast<int64_t>(got.size()));
     }
   }
 
   void Runs(const YamlNode& node) {
-    Known(node, {"task", "key", "value", "date", "state", "reason", "detail", "attempts", "counted", "due", "count", "least", "most"});
+    Known(node, {"task", "key", "value", "date", "state", "reason", "detail", "attempts", "counted", "due",
+                 "count", "least", "most"});
     int64_t count = 0;
     std::string seen;
     for (const Run& run : input_.runs) {
-      if (!GlobMatches(TextOf(node, "task", "*"), run.task) || !GlobMatches(TextOf(node, "key", "*"), run.key.value_or(""))) continue;
+      if (!GlobMatches(TextOf(node, "task", "*"), run.task) ||
+          !GlobMatches(TextOf(node, "key", "*"), run.key.value_or("")))
+        continue;
       if (!GlobMatches(TextOf(node, "value", "*"), run.value)) continue;
       if (TextOf(node, "date", FormatDay(run.business_date)) != FormatDay(run.business_date)) continue;
       if (TextOf(node, "due", FormatUtc(run.due)) != FormatUtc(run.due)) continue;
@@ -79,17 +92,19 @@ class Expecter {
                   run.detail.find(TextOf(node, "detail", "")) != std::string::npos;
       if (fits) ++count;
       if (!fits && seen.size() < 2000) {
-        seen += StrCat("\n    ", run.task, " ", run.key.value_or("-"), " ", RunStateName(run.state), " ", ReasonName(run.reason), " attempts ",
-                       run.attempts, " (", run.detail, ")");
+        seen += StrCat("\n    ", run.task, " ", run.key.value_or("-"), " ", RunStateName(run.state), " ",
+                       ReasonName(run.reason), " attempts ", run.attempts, " (", run.detail, ")");
       }
     }
     size_t before = failures_.size();
     Count(node, "runs", count);
-    if (failures_.size() > before && !seen.empty()) failures_.back() += StrCat("; others of this task and key:", seen);
+    if (failures_.size() > before && !seen.empty())
+      failures_.back() += StrCat("; others of this task and key:", seen);
   }
 
   void Notes(const YamlNode& node) {
-    Known(node, {"task", "value", "reason", "state", "occurrences", "first", "last", "detail", "count", "least", "most"});
+    Known(node, {"task", "value", "reason", "state", "occurrences", "first", "last", "detail", "count",
+                 "least", "most"});
     int64_t count = 0;
     std::string seen;
     for (const Note& note : input_.notes) {
@@ -102,8 +117,8 @@ class Expecter {
                   TextOf(node, "last", FormatUtc(note.last_due)) == FormatUtc(note.last_due) &&
                   note.detail.find(TextOf(node, "detail", "")) != std::string::npos;
       if (fits) ++count;
-      seen += StrCat("\n    ", note.task, " ", ReasonName(note.reason), " ", note.count, " ", FormatUtc(note.first_due), " ",
-                     FormatUtc(note.last_due), " (", note.detail, ")");
+      seen += StrCat("\n    ", note.task, " ", ReasonName(note.reason), " ", note.count, " ",
+                     FormatUtc(note.first_due), " ", FormatUtc(note.last_due), " (", note.detail, ")");
     }
     size_t before = failures_.size();
     Count(node, "notes", count);
@@ -131,21 +146,27 @@ class Expecter {
   }
 
   void Decisions(const YamlNode& node) {
-    Known(node, {"task", "key", "decision", "reason", "detail", "to", "at", "attempt", "from", "until", "repeats_least", "count", "least", "most"});
+    Known(node, {"task", "key", "decision", "reason", "detail", "to", "at", "attempt", "from", "until",
+                 "repeats_least", "count", "least", "most"});
     int64_t count = 0;
     std::string seen;
     std::string from = TextOf(node, "from", ""), until = TextOf(node, "until", "");
     for (const DecisionRow& row : input_.decisions) {
-      if (!GlobMatches(TextOf(node, "task", "*"), row.task) || !GlobMatches(TextOf(node, "key", "*"), row.key)) continue;
+      if (!GlobMatches(TextOf(node, "task", "*"), row.task) ||
+          !GlobMatches(TextOf(node, "key", "*"), row.key))
+        continue;
       std::string at = FormatUtc(row.at);
       if (at < from || (!until.empty() && at >= until)) continue;
-      bool fits = TextOf(node, "decision", row.decision) == row.decision && TextOf(node, "reason", ReasonName(row.reason)) == ReasonName(row.reason) &&
+      bool fits = TextOf(node, "decision", row.decision) == row.decision &&
+                  TextOf(node, "reason", ReasonName(row.reason)) == ReasonName(row.reason) &&
                   TextOf(node, "to", row.to_state) == row.to_state && TextOf(node, "at", at) == at &&
                   TextOf(node, "attempt", std::to_string(row.attempt)) == std::to_string(row.attempt) &&
                   row.count >= ParseInteger(TextOf(node, "repeats_least", "1")).value_or(1) &&
                   row.detail.find(TextOf(node, "detail", "")) != std::string::npos;
       if (fits) ++count;
-      if (seen.size() < 3000) seen += StrCat("\n    ", at, " ", row.task, " ", row.key, " ", row.decision, " ", ReasonName(row.reason), " ", row.to_state, " x", row.count, " ", row.detail);
+      if (seen.size() < 3000)
+        seen += StrCat("\n    ", at, " ", row.task, " ", row.key, " ", row.decision, " ",
+                       ReasonName(row.reason), " ", row.to_state, " x", row.count, " ", row.detail);
     }
     size_t before = failures_.size();
     Count(node, "decision rows", count);
@@ -177,8 +198,10 @@ class Expecter {
     }
     static const char* const kKinds[] = {"fine", "problem", "usage", "refused"};
     std::string kind = kKinds[static_cast<int>(answer->kind)];
-    if (TextOf(node, "kind", kind) != kind) Miss(node, StrCat("expected ", TextOf(node, "kind", kind), ", got ", kind, ": ", answer->message));
-    if (answer->message.find(TextOf(node, "text", "")) == std::string::npos) Miss(node, StrCat("the answer is: ", answer->message));
+    if (TextOf(node, "kind", kind) != kind)
+      Miss(node, StrCat("expected ", TextOf(node, "kind", kind), ", got ", kind, ": ", answer->message));
+    if (answer->message.find(TextOf(node, "text", "")) == std::string::npos)
+      Miss(node, StrCat("the answer is: ", answer->message));
   }
 
  private:
@@ -189,20 +212,28 @@ class Expecter {
 
 }  // namespace
 
-void CheckExpectations(const Drill& drill, const CheckInput& input, World& world, const std::map<std::string, uint64_t>& asked,
-                       std::vector<std::string>& failures) {
+void CheckExpectations(const Drill& drill, const CheckInput& input, World& world,
+                       const std::map<std::string, uint64_t>& asked, std::vector<std::string>& failures) {
   Expecter expecter(input, world, failures);
   if (drill.expectations.empty()) failures.push_back("a drill that expects nothing proves nothing");
   for (const DrillExpectation& expectation : drill.expectations) {
     for (const YamlNode& node : expectation.node.items) {
-      if (expectation.what == "starts") expecter.Starts(node);
-      else if (expectation.what == "runs") expecter.Runs(node);
-      else if (expectation.what == "notes") expecter.Notes(node);
-      else if (expectation.what == "alerts") expecter.Alerts(node);
-      else if (expectation.what == "decisions") expecter.Decisions(node);
-      else if (expectation.what == "overlap") expecter.Overlap(node);
-      else if (expectation.what == "answers") expecter.Answers(node, asked);
-      else expecter.Miss(node, StrCat("unknown expectation ", expectation.what));
+      if (expectation.what == "starts")
+        expecter.Starts(node);
+      else if (expectation.what == "runs")
+        expecter.Runs(node);
+      else if (expectation.what == "notes")
+        expecter.Notes(node);
+      else if (expectation.what == "alerts")
+        expecter.Alerts(node);
+      else if (expectation.what == "decisions")
+        expecter.Decisions(node);
+      else if (expectation.what == "overlap")
+        expecter.Overlap(node);
+      else if (expectation.what == "answers")
+        expecter.Answers(node, asked);
+      else
+        expecter.Miss(node, StrCat("unknown expectation ", expectation.what));
     }
   }
 }

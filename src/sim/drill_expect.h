@@ -11,7 +11,7 @@
 namespace duecourse {
 
 // Appends a sentence with the line in the drill file for each expectation that is not met.
-void CheckExpectations(const Drill& drill, const CheckInput& input, World& world, const std::map<std::string, uint64_t>& asked,
-                       std::vector<std::string>& failures);
+void CheckExpectations(const Drill& drill, const CheckInput& input, World& world,
+                       const std::map<std::string, uint64_t>& asked, std::vector<std::string>& failures);
 
 }  // namespace duecourse

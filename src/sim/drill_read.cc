@@ -53,10 +53,13 @@ class Reader {
     for (const auto& [key, value] : node_.members) {
       if (std::find(known_.begin(), known_.end(), key.scalar) != known_.end()) continue;
       std::optional<std::string> nearest = Nearest(key.scalar, known_);
-      Fault(key.place, StrCat("unknown key ", key.scalar, " in ", what_, nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
+      Fault(key.place, StrCat("unknown key ", key.scalar, " in ", what_,
+                              nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
     }
   }
-  void Fault(YamlPlace place, const std::string& text) { faults_.push_back(StrCat(place.line, ":", place.column, ": ", text)); }
+  void Fault(YamlPlace place, const std::string& text) {
+    faults_.push_back(StrCat(place.line, ":", place.column, ": ", text));
+  }
 
  private:
   const YamlNode& node_;
@@ -90,16 +93,22 @@ void ReadEnding(Reader& reader, SimEnding& out) {
 
 void ReadAnswer(Reader& reader, ProbeAnswer& out, const YamlNode& node) {
   std::string word = reader.Text("answer");
-  if (word == "yes") out.answer = PreconditionFact::Answer::kYes;
-  else if (word == "no") out.answer = PreconditionFact::Answer::kNo;
-  else if (word == "invalid") out.answer = PreconditionFact::Answer::kInvalid;
-  else if (word == "check_failed") out.answer = PreconditionFact::Answer::kCheckFailed;
-  else reader.Fault(node.place, "answer must be yes, no, invalid or check_failed");
+  if (word == "yes")
+    out.answer = PreconditionFact::Answer::kYes;
+  else if (word == "no")
+    out.answer = PreconditionFact::Answer::kNo;
+  else if (word == "invalid")
+    out.answer = PreconditionFact::Answer::kInvalid;
+  else if (word == "check_failed")
+    out.answer = PreconditionFact::Answer::kCheckFailed;
+  else
+    reader.Fault(node.place, "answer must be yes, no, invalid or check_failed");
   out.code = reader.Text("code", word);
   out.text = reader.Text("text", word);
 }
 
-std::vector<DrillBehaviour> ReadBehaviours(const YamlNode* list, bool probes, std::vector<std::string>& faults) {
+std::vector<DrillBehaviour> ReadBehaviours(const YamlNode* list, bool probes,
+                                           std::vector<std::string>& faults) {
   std::vector<DrillBehaviour> out;
   if (list == nullptr) return out;
   for (const YamlNode& node : list->items) {
@@ -110,7 +119,8 @@ std::vector<DrillBehaviour> ReadBehaviours(const YamlNode* list, bool probes, st
     behaviour.from = reader.Time("from", kLongAgo);
     behaviour.until = reader.Time("until", kNever);
     if (const YamlNode* attempts = reader.Get("attempts")) {
-      for (const YamlNode& item : attempts->items) behaviour.attempts.push_back(static_cast<int>(ParseInteger(item.scalar).value_or(0)));
+      for (const YamlNode& item : attempts->items)
+        behaviour.attempts.push_back(static_cast<int>(ParseInteger(item.scalar).value_or(0)));
     }
     if (probes) {
       behaviour.about = reader.Text("about");
@@ -143,8 +153,10 @@ DrillStep ReadStep(const YamlNode& node, std::vector<std::string>& faults) {
   step.settings = reader.Text("settings");
   if (const YamlNode* date = reader.Get("date")) {
     Result<CivilDay> day = ParseDay(date->scalar);
-    if (day.ok()) step.date = *day;
-    else reader.Fault(date->place, day.error().message());
+    if (day.ok())
+      step.date = *day;
+    else
+      reader.Fault(date->place, day.error().message());
   }
   if (reader.Get("due") != nullptr) step.due = reader.Time("due", kLongAgo);
   step.ttl = reader.Span("ttl");
@@ -156,7 +168,8 @@ DrillStep ReadStep(const YamlNode& node, std::vector<std::string>& faults) {
   return step;
 }
 
-void LoadDrillRules(Drill& drill, const std::string& rules, const std::string& settings, Reader& reader, const YamlNode& root) {
+void LoadDrillRules(Drill& drill, const std::string& rules, const std::string& settings, Reader& reader,
+                    const YamlNode& root) {
   Loaded loaded = LoadRulesFromText({{"rules.yaml", rules}}, {"duecourse.yaml", settings});
   if (loaded.set != nullptr) {
     drill.rules = loaded.set;
@@ -171,7 +184,8 @@ void LoadDrillRules(Drill& drill, const std::string& rules, const std::string& s
 
 Result<Drill> ParseDrill(const std::string& name, const std::string& text) {
   YamlText yaml = ParseYaml(text);
-  if (!yaml.faults.empty()) return Error(StrCat(name, ":", yaml.faults.front().place.line, ": ", yaml.faults.front().message));
+  if (!yaml.faults.empty())
+    return Error(StrCat(name, ":", yaml.faults.front().place.line, ": ", yaml.faults.front().message));
   if (yaml.documents.size() != 1) return Error(StrCat(name, ": a drill file holds one document"));
   const YamlNode& root = yaml.documents.front();
   std::vector<std::string> faults;

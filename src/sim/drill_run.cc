@@ -9,14 +9,17 @@ namespace duecourse {
 namespace {
 
 bool Fits(const DrillBehaviour& behaviour, const std::string& task, const std::string& key, Instant now) {
-  return GlobMatches(behaviour.task, task) && GlobMatches(behaviour.key, key) && behaviour.from <= now && now < behaviour.until;
+  return GlobMatches(behaviour.task, task) && GlobMatches(behaviour.key, key) && behaviour.from <= now &&
+         now < behaviour.until;
 }
 
 SimEnding Execute(const Drill& drill, const StartRequest& request, Instant now) {
   for (const DrillBehaviour& behaviour : drill.executors) {
     if (!Fits(behaviour, request.task, request.key, now)) continue;
     const std::vector<int>& attempts = behaviour.attempts;
-    if (!attempts.empty() && std::find(attempts.begin(), attempts.end(), request.ref.attempt) == attempts.end()) continue;
+    if (!attempts.empty() &&
+        std::find(attempts.begin(), attempts.end(), request.ref.attempt) == attempts.end())
+      continue;
     return behaviour.ending;
   }
   SimEnding plain;
@@ -48,8 +51,9 @@ class Runner {
   }
 
   void Go() {
-    bool starts_itself = std::none_of(drill_.steps.begin(), drill_.steps.end(),
-                                      [this](const DrillStep& step) { return step.at <= drill_.from && step.act == "start"; });
+    bool starts_itself =
+        std::none_of(drill_.steps.begin(), drill_.steps.end(),
+                     [this](const DrillStep& step) { return step.at <= drill_.from && step.act == "start"; });
     for (const DrillStep& step : drill_.steps) {
       world_.At(step.at, [this, &step] { Act(step); });
     }
@@ -66,8 +70,12 @@ class Runner {
  private:
   WorldScript Script() {
     WorldScript script;
-    script.execute = [this](const StartRequest& request, Instant now) { return Execute(drill_, request, now); };
-    script.probe = [this](const ProbeRequest& request, Instant now) { return AnswerProbe(drill_, request, now); };
+    script.execute = [this](const StartRequest& request, Instant now) {
+      return Execute(drill_, request, now);
+    };
+    script.probe = [this](const ProbeRequest& request, Instant now) {
+      return AnswerProbe(drill_, request, now);
+    };
     return script;
   }
 
@@ -144,8 +152,11 @@ class Runner {
       request.body = CancelRequest{run.id};
       return true;
     }
-    static const std::map<std::string, Verb> kVerbs = {{"claim", Verb::kClaim}, {"resolve", Verb::kResolve}, {"rerun", Verb::kRerun},
-                                                       {"supersede", Verb::kRerun}, {"skip", Verb::kSkip}};
+    static const std::map<std::string, Verb> kVerbs = {{"claim", Verb::kClaim},
+                                                       {"resolve", Verb::kResolve},
+                                                       {"rerun", Verb::kRerun},
+                                                       {"supersede", Verb::kRerun},
+                                                       {"skip", Verb::kSkip}};
     auto verb = kVerbs.find(step.act);
     if (verb == kVerbs.end()) {
       failures.push_back(StrCat("line ", step.place.line, ": unknown step ", step.act));
@@ -162,7 +173,8 @@ class Runner {
   bool rules_changed_ = false;
 };
 
-// What must not depend on where a daemon crashed: each run's end, each range. Attempts may differ by what was lost.
+// What must not depend on where a daemon crashed: each run's end, each range. Attempts may differ by what was
+// lost.
 std::string EndState(World& world) {
   RunFilter filter;
   filter.limit = 1'000'000;
@@ -171,7 +183,8 @@ std::string EndState(World& world) {
   std::vector<std::string> lines;
   if (runs.ok()) {
     for (const Run& run : *runs) {
-      lines.push_back(StrCat(run.task, "|", run.value, "|", FormatUtc(run.due), "|", run.key.value_or("-"), "|", RunStateName(run.state)));
+      lines.push_back(StrCat(run.task, "|", run.value, "|", FormatUtc(run.due), "|", run.key.value_or("-"),
+                             "|", RunStateName(run.state)));
     }
   }
   std::sort(lines.begin(), lines.end());
@@ -193,7 +206,8 @@ DrillReport RunDrill(const Drill& drill, const DrillRun& run) {
   input->rules_changed = runner.rules_changed();
   std::vector<std::string> broken = CheckInvariants(*input);
   report.failures.insert(report.failures.end(), broken.begin(), broken.end());
-  if (run.check_expectations) CheckExpectations(drill, *input, runner.world(), runner.asked(), report.failures);
+  if (run.check_expectations)
+    CheckExpectations(drill, *input, runner.world(), runner.asked(), report.failures);
   report.end_state = EndState(runner.world());
   report.trace_hash = runner.world().TraceHash();
   report.commits = runner.world().commits();

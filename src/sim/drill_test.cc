@@ -1,5 +1,5 @@
-// Every file in drills/ holds; the same seed twice gives the same log; a crash before or after any store call of those
-// that say `crash: true` gives the same end state.
+// Every file in drills/ holds; the same seed twice gives the same log; a crash before or after any store call
+// of those that say `crash: true` gives the same end state.
 #include "sim/drill.h"
 
 #include <gtest/gtest.h>
@@ -11,14 +11,16 @@ namespace duecourse {
 namespace {
 
 std::vector<std::string> DrillFiles() {
-  Result<std::vector<std::string>> files = ListFiles(std::string(DUECOURSE_SOURCE_DIR) + "/drills", {".yaml"});
+  Result<std::vector<std::string>> files =
+      ListFiles(std::string(DUECOURSE_SOURCE_DIR) + "/drills", {".yaml"});
   return files.ok() ? *files : std::vector<std::string>();
 }
 
 std::string NameOfFile(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param.substr(info.param.rfind('/') + 1);
   std::string out;
-  for (char c : name.substr(0, name.size() - 5)) out.push_back(isalnum(static_cast<unsigned char>(c)) ? c : '_');
+  for (char c : name.substr(0, name.size() - 5))
+    out.push_back(isalnum(static_cast<unsigned char>(c)) ? c : '_');
   return out;
 }
 
@@ -34,7 +36,8 @@ TEST_P(DrillFile, Holds) {
   Result<Drill> drill = ReadDrill(GetParam());
   ASSERT_TRUE(drill.ok()) << drill.error().message();
   DrillReport report = RunDrill(*drill, {});
-  EXPECT_TRUE(report.passed()) << Join(report.failures, "\n") << "\n--- end of the log\n" << Tail(report.log, 25);
+  EXPECT_TRUE(report.passed()) << Join(report.failures, "\n") << "\n--- end of the log\n"
+                               << Tail(report.log, 25);
   EXPECT_EQ(report.trace_hash, RunDrill(*drill, {}).trace_hash) << "the same seed gave another log";
 }
 
@@ -52,9 +55,11 @@ TEST_P(DrillFile, SurvivesACrashAtEveryStoreCall) {
       run.check_expectations = false;
       DrillReport report = RunDrill(*drill, run);
       EXPECT_TRUE(report.passed()) << "crash " << (after ? "after" : "before") << " commit " << commit << "\n"
-                                   << Join(report.failures, "\n") << "\n" << Tail(report.log, 25);
-      EXPECT_EQ(plain.end_state, report.end_state) << "crash " << (after ? "after" : "before") << " commit " << commit << "\n"
-                                                   << Tail(report.log, 25);
+                                   << Join(report.failures, "\n") << "\n"
+                                   << Tail(report.log, 25);
+      EXPECT_EQ(plain.end_state, report.end_state)
+          << "crash " << (after ? "after" : "before") << " commit " << commit << "\n"
+          << Tail(report.log, 25);
       if (HasFailure()) return;
     }
   }

@@ -7,7 +7,12 @@
 namespace duecourse {
 
 World::World(std::shared_ptr<const RuleSet> rules, Instant start, uint64_t seed, WorldScript script)
-    : clock_(start), random_(seed), script_(std::move(script)), rules_(std::move(rules)), disk_(NewMemoryDisk()), seed_(seed) {}
+    : clock_(start),
+      random_(seed),
+      script_(std::move(script)),
+      rules_(std::move(rules)),
+      disk_(NewMemoryDisk()),
+      seed_(seed) {}
 World::~World() = default;
 
 void World::Start() {
@@ -87,11 +92,16 @@ void World::Reload(std::shared_ptr<const RuleSet> rules, bool confirm, bool dry_
   Pump();
 }
 
-void World::Post(Instant at, Event event) { queue_.emplace(std::max(at, now()), Queued{generation_, std::move(event), nullptr}); }
+void World::Post(Instant at, Event event) {
+  queue_.emplace(std::max(at, now()), Queued{generation_, std::move(event), nullptr});
+}
 
-void World::At(Instant when, std::function<void()> act) { queue_.emplace(std::max(when, now()), Queued{0, {}, std::move(act)}); }
+void World::At(Instant when, std::function<void()> act) {
+  queue_.emplace(std::max(when, now()), Queued{0, {}, std::move(act)});
+}
 
-// What the executors and probes report comes before what the world does at the same instant only if it was posted before.
+// What the executors and probes report comes before what the world does at the same instant only if it was
+// posted before.
 void World::RunUntil(Instant until) {
   while (true) {
     Instant next = until;
@@ -217,7 +227,8 @@ void World::Execute(const StartRequest& request) {
     if (name == "DUECOURSE_TRIGGER") start.trigger = value;
     if (name == "DUECOURSE_VALUE") start.value = value;
   }
-  Note(StrCat(FormatUtc(now()), " start ", start.task, " ", start.key, " attempt ", start.attempt, " fence ", start.fence));
+  Note(StrCat(FormatUtc(now()), " start ", start.task, " ", start.key, " attempt ", start.attempt, " fence ",
+              start.fence));
   starts_.push_back(std::move(start));
   RefKey key{request.ref.run_id, request.ref.fence};
   markers_.insert(key);

@@ -33,8 +33,8 @@ class SimClock : public Clock {
 // How one attempt goes in the made-up world.
 struct SimEnding {
   Ending ending;
-  Millis after;                  // from its start
-  bool hangs = false;            // never ends by itself; its timeout or a kill ends it
+  Millis after;        // from its start
+  bool hangs = false;  // never ends by itself; its timeout or a kill ends it
 };
 
 // One start, as the executors' ledger has it.
@@ -57,9 +57,9 @@ struct SimAlert {
 };
 
 struct WorldScript {
-  std::function<SimEnding(const StartRequest&, Instant now)> execute;          // unset: exit 0 at once
-  std::function<ProbeAnswer(const ProbeRequest&, Instant now)> probe;          // unset: yes; answers at once
-  std::function<bool(const AlertMessage&, Instant now)> deliver;               // unset: taken
+  std::function<SimEnding(const StartRequest&, Instant now)> execute;  // unset: exit 0 at once
+  std::function<ProbeAnswer(const ProbeRequest&, Instant now)> probe;  // unset: yes; answers at once
+  std::function<bool(const AlertMessage&, Instant now)> deliver;       // unset: taken
 };
 
 class World {
@@ -69,24 +69,24 @@ class World {
 
   // ---- the daemon in it
   void Start();
-  void Kill();                          // kill -9: what runs becomes an orphan, found and ended at the next start
-  void Drain();                         // SIGTERM; Stopped() once it is drained or its drain time is over
+  void Kill();   // kill -9: what runs becomes an orphan, found and ended at the next start
+  void Drain();  // SIGTERM; Stopped() once it is drained or its drain time is over
   bool up() const { return engine_ != nullptr; }
-  void StoreAway(bool away);            // commits are refused; what is asked of the store is kept
-  void Suspend(bool suspended);         // SIGSTOP: nothing is stepped, time goes on
+  void StoreAway(bool away);     // commits are refused; what is asked of the store is kept
+  void Suspend(bool suspended);  // SIGSTOP: nothing is stepped, time goes on
   void Reload(std::shared_ptr<const RuleSet> rules, bool confirm, bool dry_run, uint64_t request_id);
 
   // ---- time
   Instant now() const { return clock_.Wall(); }
-  void RunUntil(Instant until);         // everything due before or at it
+  void RunUntil(Instant until);  // everything due before or at it
   void At(Instant when, std::function<void()> act);
 
   // ---- people
-  uint64_t Ask(Request request);        // stepped at once
+  uint64_t Ask(Request request);  // stepped at once
   const Answer* AnswerTo(uint64_t request_id) const;
 
-  // ---- crash at a store call: before commit number n of this world (counted from 0), or after it and before its reply;
-  // the daemon is started again at the same instant.
+  // ---- crash at a store call: before commit number n of this world (counted from 0), or after it and before
+  // its reply; the daemon is started again at the same instant.
   void CrashAt(int64_t commit, bool after_commit);
   int64_t commits() const { return commits_; }
 
@@ -99,8 +99,8 @@ class World {
   std::string TraceHash() const;
 
  private:
-  struct Live {                         // an attempt under way
-    size_t start = 0;                   // index into starts_
+  struct Live {        // an attempt under way
+    size_t start = 0;  // index into starts_
     StartRequest request;
     uint64_t generation = 0;
   };
@@ -128,15 +128,15 @@ class World {
   std::unique_ptr<Engine> engine_;
   uint64_t seed_;
   int incarnation_ = 0;
-  uint64_t generation_ = 0;             // of the daemon; events posted for a former one are dropped
+  uint64_t generation_ = 0;  // of the daemon; events posted for a former one are dropped
   struct Queued {
-    uint64_t generation = 0;            // 0: the world's own act
+    uint64_t generation = 0;  // 0: the world's own act
     Event event;
     std::function<void()> act;
   };
   std::multimap<Instant, Queued> queue_;
   std::vector<Event> ready_;
-  std::vector<StoreBatch> kept_;        // while the store is away
+  std::vector<StoreBatch> kept_;  // while the store is away
   bool store_away_ = false;
   bool suspended_ = false;
   bool drained_ = false;
@@ -146,7 +146,7 @@ class World {
   uint64_t next_request_ = 1;
   std::map<uint64_t, Answer> answers_;
   std::map<RefKey, Live> live_;
-  std::set<RefKey> markers_;            // of attempts that were started
+  std::set<RefKey> markers_;  // of attempts that were started
   std::vector<SimStart> starts_;
   std::vector<SimAlert> alerts_;
   std::vector<std::string> log_;

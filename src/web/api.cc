@@ -7,7 +7,7 @@
 namespace duecourse {
 namespace {
 
-constexpr size_t kJobsMax = 1'000;   // more reads than that wait in their connections
+constexpr size_t kJobsMax = 1'000;  // more reads than that wait in their connections
 constexpr int kWorkers = 2;
 
 int HexValue(char c) {
@@ -62,7 +62,8 @@ Result<ApiQuery> ParseApiQuery(const HttpRequest& request) {
       if (part.empty()) continue;
       size_t equals = part.find('=');
       Result<std::string> name = Decode(part.substr(0, equals), true);
-      Result<std::string> value = Decode(equals == std::string_view::npos ? "" : part.substr(equals + 1), true);
+      Result<std::string> value =
+          Decode(equals == std::string_view::npos ? "" : part.substr(equals + 1), true);
       if (!name.ok()) return name.error();
       if (!value.ok()) return value.error();
       for (const auto& [known, unused] : query.params) {
@@ -103,10 +104,18 @@ HttpResponse Problem(int status, const std::string& message) {
 HttpResponse OfAnswer(const Answer& answer) {
   int status = 200;
   switch (answer.kind) {
-    case Answer::Kind::kFine: status = 200; break;
-    case Answer::Kind::kProblem: status = 500; break;
-    case Answer::Kind::kUsage: status = 400; break;
-    case Answer::Kind::kRefused: status = 409; break;
+    case Answer::Kind::kFine:
+      status = 200;
+      break;
+    case Answer::Kind::kProblem:
+      status = 500;
+      break;
+    case Answer::Kind::kUsage:
+      status = 400;
+      break;
+    case Answer::Kind::kRefused:
+      status = 409;
+      break;
   }
   Json body = answer.body.is_null() ? Json::MakeObject() : answer.body;
   if (!answer.message.empty()) body.Set("message", answer.message);
@@ -179,7 +188,8 @@ Answer AskAndWait(Backend& backend, Request request) {
 void Api::Act(const ApiQuery& query, HttpReply reply) {
   auto answered = [reply](Answer answer) { reply(OfAnswer(answer)); };
   if (query.path == "/api/v1/reload") {
-    ReloadOrder order{query.body.Get("by").AsString(), query.body.Get("confirm").AsBool(), query.body.Get("dry_run").AsBool()};
+    ReloadOrder order{query.body.Get("by").AsString(), query.body.Get("confirm").AsBool(),
+                      query.body.Get("dry_run").AsBool()};
     backend_.Reload(order, answered);
     return;
   }

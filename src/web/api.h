@@ -2,14 +2,16 @@
 // worker threads with store readers of their own; acts go to the engine and are
 // answered when they are durable. docs/reference/api.md lists the paths.
 //
-// GET  /healthz /metrics /api/v1/version /api/v1/tasks /api/v1/tasks/ID /api/v1/why /api/v1/runs /api/v1/runs/ID
-//      /api/v1/runs/ID/output /api/v1/decisions /api/v1/alerts /api/v1/manual /api/v1/flags /api/v1/audit /api/v1/rules
-//      /api/v1/doctor
-// POST /api/v1/trigger /api/v1/cancel /api/v1/flags /api/v1/pause /api/v1/resume /api/v1/manual/VERB /api/v1/reload
+// GET  /healthz /metrics /api/v1/version /api/v1/tasks /api/v1/tasks/ID /api/v1/why /api/v1/runs
+// /api/v1/runs/ID
+//      /api/v1/runs/ID/output /api/v1/decisions /api/v1/alerts /api/v1/manual /api/v1/flags /api/v1/audit
+//      /api/v1/rules /api/v1/doctor
+// POST /api/v1/trigger /api/v1/cancel /api/v1/flags /api/v1/pause /api/v1/resume /api/v1/manual/VERB
+// /api/v1/reload
 //      /api/v1/alerts/test
 //
-// Status: 200 fine, 400 usage, 404 nothing of that name, 409 refused by a decision (reason and run_id in the body),
-// 500 and 503 problems. Every body is JSON with "message" where people should read something.
+// Status: 200 fine, 400 usage, 404 nothing of that name, 409 refused by a decision (reason and run_id in the
+// body), 500 and 503 problems. Every body is JSON with "message" where people should read something.
 #pragma once
 
 #include <functional>
@@ -25,9 +27,9 @@
 namespace duecourse {
 
 struct ApiQuery {
-  std::string path;                                        // decoded, without the query
-  std::vector<std::pair<std::string, std::string>> params; // decoded
-  Json body;                                               // of a POST
+  std::string path;                                         // decoded, without the query
+  std::vector<std::pair<std::string, std::string>> params;  // decoded
+  Json body;                                                // of a POST
   std::string Get(const std::string& name, const std::string& fallback = "") const;
 };
 // Refuses a malformed escape, NUL, "..", a second parameter of one name, a body that is no JSON object.
@@ -74,8 +76,9 @@ Json DecisionToJson(const DecisionRow& row, const RuleSet& rules);
 Json NoteToJson(const Note& note);
 Json AlertToJson(const AlertRow& row);
 
-// What happened to a task, what it waits for and why, and what happens next: sentences from rows; nothing is recomputed.
-// `date`: business date; without it the newest run and what is open.
-HttpResponse Why(const std::string& task, std::optional<CivilDay> date, Backend& backend, StoreReader& reader);
+// What happened to a task, what it waits for and why, and what happens next: sentences from rows; nothing is
+// recomputed. `date`: business date; without it the newest run and what is open.
+HttpResponse Why(const std::string& task, std::optional<CivilDay> date, Backend& backend,
+                 StoreReader& reader);
 
 }  // namespace duecourse

@@ -82,10 +82,11 @@ Result<ApiAct> ActOf(const ApiQuery& query) {
     act.request.body = CancelRequest{run_id};
     return act;
   } else if (query.path.starts_with("/api/v1/manual/")) {
-    static const std::pair<const char*, ManualRequest::Verb> kVerbs[] = {{"claim", ManualRequest::Verb::kClaim},
-                                                                         {"resolve", ManualRequest::Verb::kResolve},
-                                                                         {"rerun", ManualRequest::Verb::kRerun},
-                                                                         {"skip", ManualRequest::Verb::kSkip}};
+    static const std::pair<const char*, ManualRequest::Verb> kVerbs[] = {
+        {"claim", ManualRequest::Verb::kClaim},
+        {"resolve", ManualRequest::Verb::kResolve},
+        {"rerun", ManualRequest::Verb::kRerun},
+        {"skip", ManualRequest::Verb::kSkip}};
     if (run_id.empty()) return Error("say which run: \"run_id\"");
     for (const auto& [name, verb] : kVerbs) {
       if (query.path != StrCat("/api/v1/manual/", name)) continue;

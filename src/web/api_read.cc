@@ -123,7 +123,11 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
     return response;
   }
   auto stream = [](const std::string& bytes, int64_t written, int64_t dropped, const std::string& hash) {
-    return Json::MakeObject().Set("text", ShowBytes(bytes, true)).Set("bytes", written).Set("dropped", dropped).Set("sha256", hash);
+    return Json::MakeObject()
+        .Set("text", ShowBytes(bytes, true))
+        .Set("bytes", written)
+        .Set("dropped", dropped)
+        .Set("sha256", hash);
   };
   Json body = Json::MakeObject();
   body.Set("run_id", id).Set("attempt", number);
@@ -135,7 +139,8 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
 HttpResponse Decisions(Params& params, Backend& backend, StoreReader& reader) {
   Request flush;
   flush.body = FlushRequest{};
-  AskAndWait(backend, flush);  // counts held in memory; an engine that does not answer is no reason to show nothing
+  AskAndWait(backend,
+             flush);  // counts held in memory; an engine that does not answer is no reason to show nothing
   DecisionFilter filter;
   filter.task = params.Text("task");
   filter.run_id = params.Text("run");
@@ -145,7 +150,8 @@ HttpResponse Decisions(Params& params, Backend& backend, StoreReader& reader) {
   filter.limit = params.Limit(500);
   if (!params.error().empty()) return Problem(400, params.error());
   std::shared_ptr<const RuleSet> rules = backend.rules();
-  return ListOf("decisions", reader.Decisions(filter), [&](const DecisionRow& row) { return DecisionToJson(row, *rules); });
+  return ListOf("decisions", reader.Decisions(filter),
+                [&](const DecisionRow& row) { return DecisionToJson(row, *rules); });
 }
 
 // One line a task: last result (a missed range counts), what is open, next due.
@@ -167,7 +173,8 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
     Instant newest = kLongAgo;
     if (run != results.end()) {
       newest = run->second->due;
-      task.Set("last_result", RunStateName(run->second->state)).Set("last_reason", ReasonName(run->second->reason));
+      task.Set("last_result", RunStateName(run->second->state))
+          .Set("last_reason", ReasonName(run->second->reason));
       task.Set("last_date", FormatDay(run->second->business_date)).Set("last_run", run->second->id);
     }
     Result<std::vector<Note>> notes = reader.Notes(id, newest, kNever, 20);
@@ -201,7 +208,10 @@ HttpResponse RerunUnderNewKey(const ApiQuery& query, Backend& backend, StoreRead
 HttpResponse Rules(StoreReader& reader) {
   return ListOf("versions", reader.RuleVersions(100), [](const RuleVersion& version) {
     Json out = Json::MakeObject();
-    out.Set("version", version.version).Set("hash", version.hash).Set("at", FormatUtc(version.at)).Set("by", version.by);
+    out.Set("version", version.version)
+        .Set("hash", version.hash)
+        .Set("at", FormatUtc(version.at))
+        .Set("by", version.by);
     Result<Json> changes = Json::Parse(version.changes);
     out.Set("tasks", version.tasks).Set("changes", changes.ok() ? *changes : Json());
     return out;
@@ -211,7 +221,9 @@ HttpResponse Rules(StoreReader& reader) {
 HttpResponse Flags(StoreReader& reader) {
   return ListOf("flags", reader.Flags(), [](const Flag& flag) {
     Json out = Json::MakeObject();
-    out.Set("name", flag.name).Set("date", flag.date ? Json(FormatDay(*flag.date)) : Json()).Set("value", flag.value);
+    out.Set("name", flag.name)
+        .Set("date", flag.date ? Json(FormatDay(*flag.date)) : Json())
+        .Set("value", flag.value);
     out.Set("by", flag.by).Set("at", FormatUtc(flag.at));
     if (flag.expires) out.Set("expires", FormatUtc(*flag.expires));
     return out;
@@ -221,12 +233,17 @@ HttpResponse Flags(StoreReader& reader) {
 HttpResponse Audit(Params& params, StoreReader& reader) {
   int limit = params.Limit(100);
   if (!params.error().empty()) return Problem(400, params.error());
-  return ListOf("audit", reader.Audit(params.Text("task"), params.Text("run"), limit), [](const AuditRow& row) {
-    Json out = Json::MakeObject();
-    out.Set("at", FormatUtc(row.at)).Set("by", row.by).Set("action", row.action).Set("task_id", row.task).Set("run_id", row.run_id);
-    out.Set("reason", row.reason).Set("detail", row.detail);
-    return out;
-  });
+  return ListOf("audit", reader.Audit(params.Text("task"), params.Text("run"), limit),
+                [](const AuditRow& row) {
+                  Json out = Json::MakeObject();
+                  out.Set("at", FormatUtc(row.at))
+                      .Set("by", row.by)
+                      .Set("action", row.action)
+                      .Set("task_id", row.task)
+                      .Set("run_id", row.run_id);
+                  out.Set("reason", row.reason).Set("detail", row.detail);
+                  return out;
+                });
 }
 
 HttpResponse Alerts(Params& params, StoreReader& reader) {

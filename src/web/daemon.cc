@@ -7,15 +7,18 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "exec/failpoint.h"
 #include "rule/lint.h"
 
 namespace duecourse {
 namespace {
 
-constexpr size_t kInputsMax = 1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
+constexpr size_t kInputsMax =
+    1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
 constexpr Millis kPruneEvery = Minutes(10);
-constexpr int64_t kFiguresMs = 250;      // counting walks the open runs; readers can wait
-constexpr int64_t kIdleWaitMs = 1'000;   // an idle engine steps once a second: health, and a wall clock that was set
+constexpr int64_t kFiguresMs = 250;  // counting walks the open runs; readers can wait
+constexpr int64_t kIdleWaitMs =
+    1'000;  // an idle engine steps once a second: health, and a wall clock that was set
 
 }  // namespace
 
@@ -67,7 +70,9 @@ Status Daemon::Start() {
   if (opened.rules_hash != set->hash) texts = TextsOf(*set);
   StoreThreadSink sink;
   sink.event = [this](Event event) { Post(std::move(event)); };
-  sink.resync = [this](Snapshot fresh, uint64_t epoch) { inputs_.Push(Input(Resync{std::move(fresh), epoch})); };
+  sink.resync = [this](Snapshot fresh, uint64_t epoch) {
+    inputs_.Push(Input(Resync{std::move(fresh), epoch}));
+  };
   auto reopen = [this]() {
     OpenReply again;
     return OpenStore(&again);
@@ -81,17 +86,22 @@ Status Daemon::Start() {
   engine.host_zone = HostZoneName();
   engine_ = std::make_unique<Engine>(engine, set, RandomSeed());
   last_step_ms_.store(MonotonicMicros() / 1000);
-  thread_ = std::thread([this, opened, texts = std::move(texts), snapshot = std::move(snapshot).value()]() mutable {
-    EngineLoop(std::move(opened), std::move(snapshot), std::move(texts));
-  });
+  thread_ =
+      std::thread([this, opened, texts = std::move(texts), snapshot = std::move(snapshot).value()]() mutable {
+        EngineLoop(std::move(opened), std::move(snapshot), std::move(texts));
+      });
   return Status();
 }
 
 void Daemon::StartWorkers() {
   std::shared_ptr<const RuleSet> set = rules();
   ExecSink exec;
-  exec.started = [this](AttemptRef ref, std::string process) { Post(AttemptStarted{std::move(ref), std::move(process)}); };
-  exec.ended = [this](AttemptRef ref, Ending ending) { Post(AttemptEnded{std::move(ref), std::move(ending)}); };
+  exec.started = [this](AttemptRef ref, std::string process) {
+    Post(AttemptStarted{std::move(ref), std::move(process)});
+  };
+  exec.ended = [this](AttemptRef ref, Ending ending) {
+    Post(AttemptEnded{std::move(ref), std::move(ending)});
+  };
   exec.inspected = [this](Inspection seen) { Post(AttemptInspected{std::move(seen)}); };
   ExecOptions options;
   options.data_folder = options_.data_folder;
@@ -104,7 +114,8 @@ void Daemon::StartWorkers() {
   ProbeOptions probe;
   probe.file_roots = set->config.file_roots;
   probe.http_allow = set->config.http_allow;
-  prober_ = NewProber(std::move(probe), clock_, [this](ProbeAnswer answer) { Post(ProbeReplied{std::move(answer)}); });
+  prober_ = NewProber(std::move(probe), clock_,
+                      [this](ProbeAnswer answer) { Post(ProbeReplied{std::move(answer)}); });
   sender_ = NewAlertSender(clock_, set->config.folder, [this](SendResult result) {
     uint64_t request = 0;
     {
@@ -119,8 +130,10 @@ void Daemon::StartWorkers() {
       Post(AlertAnswered{std::move(result)});
       return;
     }
-    Answer answer{request, result.taken ? Answer::Kind::kFine : Answer::Kind::kProblem, "", Json::MakeObject()};
-    answer.message = result.taken ? StrCat("taken by channel ", result.channel) : StrCat("no channel took it: ", result.error);
+    Answer answer{request, result.taken ? Answer::Kind::kFine : Answer::Kind::kProblem, "",
+                  Json::MakeObject()};
+    answer.message = result.taken ? StrCat("taken by channel ", result.channel)
+                                  : StrCat("no channel took it: ", result.error);
     Answered(answer);
   });
 }
@@ -142,11 +155,15 @@ void Daemon::StartNotes(const OpenReply& opened) {
       start_notes_.push_back(StrCat(name, " ", FormatLocal(at, zone)));
     }
   }
-  if (opened.created) start_notes_.push_back("new store: windows already open today are not run; what is due from now on is");
-  if (!opened.predecessor.empty()) start_notes_.push_back("the daemon before this one did not stop in order; its attempts are looked at first");
+  if (opened.created)
+    start_notes_.push_back("new store: windows already open today are not run; what is due from now on is");
+  if (!opened.predecessor.empty())
+    start_notes_.push_back(
+        "the daemon before this one did not stop in order; its attempts are looked at first");
 }
 
-void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pair<std::string, std::string>> texts) {
+void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
+                        std::vector<std::pair<std::string, std::string>> texts) {
   std::vector<Effect> effects;
   engine_->Begin(opened, snapshot, std::move(texts), clock_.Wall(), effects);
   Apply(std::move(effects));
@@ -177,7 +194,9 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
     }
     Event& event = std::get<Event>(input);
     if (std::get_if<DrainAsked>(&event) != nullptr) stop_at_ = clock_.Wall() + rules()->config.drain_timeout;
-    if (auto* offered = std::get_if<RulesOffered>(&event); offered != nullptr && !offered->dry_run) offered_ = offered->rules;
+    if (auto* offered = std::get_if<RulesOffered>(&event); offered != nullptr && !offered->dry_run)
+      offered_ = offered->rules;
+    if (std::get_if<AttemptEnded>(&event) != nullptr) Failpoint("finish.before");
     events.push_back(std::move(event));
   }
   if (stop_at_ <= clock_.Wall()) {
@@ -197,7 +216,8 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   }
 }
 
-// History older than `retention`, a bounded piece at a time, on the store's thread; and outputs whose time is over.
+// History older than `retention`, a bounded piece at a time, on the store's thread; and outputs whose time is
+// over.
 void Daemon::Prune() {
   PruneCall call;
   call.before = clock_.Wall() - rules()->config.retention;
@@ -208,7 +228,8 @@ void Daemon::Prune() {
     int outputs = PruneOutputs(options_.data_folder, clock_.Wall());
     if (fault.kind != StoreFault::Kind::kNone || replies.empty()) return;
     int64_t rows = std::get<PruneReply>(replies.front()).rows;
-    if (rows > 0 || outputs > 0) log_.Info("pruned", Json::MakeObject().Set("rows", rows).Set("outputs", outputs));
+    if (rows > 0 || outputs > 0)
+      log_.Info("pruned", Json::MakeObject().Set("rows", rows).Set("outputs", outputs));
   });
 }
 
@@ -220,6 +241,7 @@ void Daemon::ApplyOne(Effect effect) {
   if (auto* batch = std::get_if<StoreBatch>(&effect)) {
     store_->Post(std::move(*batch), epoch_);
   } else if (auto* start = std::get_if<AttemptStart>(&effect)) {
+    Failpoint("claim.after");  // the claim is durable, nothing else has happened yet
     executor_->Start(std::move(start->request));
   } else if (auto* kill = std::get_if<AttemptKill>(&effect)) {
     executor_->Kill(kill->ref, kill->why);
@@ -277,7 +299,8 @@ void Daemon::Wait() {
     MutexLock lock(mutex_);
     left.swap(waiting_);
   }
-  for (auto& [id, reply] : left) reply(Answer{id, Answer::Kind::kProblem, "the daemon stopped", Json::MakeObject()});
+  for (auto& [id, reply] : left)
+    reply(Answer{id, Answer::Kind::kProblem, "the daemon stopped", Json::MakeObject()});
 }
 
 Result<std::unique_ptr<StoreReader>> Daemon::NewReader() { return NewSqliteReader(options_.data_folder); }

@@ -18,10 +18,10 @@
 namespace duecourse {
 
 struct DaemonOptions {
-  LoadRequest rules;               // read again at each reload
-  std::string data_folder;         // absolute
-  bool init = false;               // serve --init
-  double clock_rate = 1.0;         // seconds of `clock` in a real one, where a test runs it faster
+  LoadRequest rules;        // read again at each reload
+  std::string data_folder;  // absolute
+  bool init = false;        // serve --init
+  double clock_rate = 1.0;  // seconds of `clock` in a real one, where a test runs it faster
 };
 
 class Daemon : public Backend {
@@ -60,7 +60,8 @@ class Daemon : public Backend {
   Result<std::unique_ptr<Store>> OpenStore(OpenReply* opened);
   void StartWorkers();
   void StartNotes(const OpenReply& opened);
-  void EngineLoop(OpenReply opened, Snapshot snapshot, std::vector<std::pair<std::string, std::string>> texts);
+  void EngineLoop(OpenReply opened, Snapshot snapshot,
+                  std::vector<std::pair<std::string, std::string>> texts);
   void StepOnce(std::vector<Input> inputs);
   void Prune();
   void Apply(std::vector<Effect> effects);
@@ -85,21 +86,21 @@ class Daemon : public Backend {
   uint64_t next_request_ GUARDED_BY(mutex_) = 1;
   Engine::Figures figures_ GUARDED_BY(mutex_);
   Queue<Input> inputs_;
-  std::unique_ptr<Engine> engine_;             // engine's thread only, after Start
+  std::unique_ptr<Engine> engine_;  // engine's thread only, after Start
   std::unique_ptr<StoreThread> store_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Prober> prober_;
   std::unique_ptr<AlertSender> sender_;
-  uint64_t epoch_ = 0;                         // engine's thread only
+  uint64_t epoch_ = 0;  // engine's thread only
   std::string store_id_;
-  int64_t figures_at_ms_ = 0;                  // engine's thread only
-  std::shared_ptr<const RuleSet> offered_;     // engine's thread only: not yet known to be active
-  std::atomic<int64_t> last_step_ms_{0};       // monotonic, real
+  int64_t figures_at_ms_ = 0;               // engine's thread only
+  std::shared_ptr<const RuleSet> offered_;  // engine's thread only: not yet known to be active
+  std::atomic<int64_t> last_step_ms_{0};    // monotonic, real
   std::atomic<bool> stepping_{false};
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
-  Instant stop_at_ = kNever;                   // engine's thread only
-  Instant prune_at_ = kLongAgo;                // engine's thread only
+  Instant stop_at_ = kNever;     // engine's thread only
+  Instant prune_at_ = kLongAgo;  // engine's thread only
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);

@@ -1,4 +1,5 @@
-// Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it is.
+// Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it
+// is.
 #include <thread>
 
 #include "base/file.h"
@@ -49,7 +50,8 @@ void Daemon::OfferRules(ReloadOrder order, uint64_t request_id) {
     Json list = Json::MakeArray();
     for (const Finding& finding : errors) list.Add(FormatFinding(finding));
     Answer answer{request_id, Answer::Kind::kProblem, "", Json::MakeObject()};
-    answer.message = StrCat("the new rules are refused, the active ones stay: ", errors.size(), errors.size() == 1 ? " error" : " errors");
+    answer.message = StrCat("the new rules are refused, the active ones stay: ", errors.size(),
+                            errors.size() == 1 ? " error" : " errors");
     log_.Problem("rules_refused", Json::MakeObject().Set("by", order.by).Set("errors", list));
     answer.body.Set("errors", std::move(list));
     if (!order.dry_run) TellRefused(answer.message, errors);
@@ -76,7 +78,8 @@ void Daemon::TellRefused(const std::string& what, const std::vector<Finding>& er
   facts.at = clock_.Wall();
   AlertDraft draft = DraftNotice(facts);
   for (std::vector<ChannelConfig>& channels : ChannelsForAll(rules()->config, facts.level)) {
-    sender_->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body), std::move(channels));
+    sender_->Send(MessageOf(StrCat("a", SecureToken(10)), draft.level, draft.title, draft.body),
+                  std::move(channels));
   }
 }
 
@@ -84,7 +87,9 @@ void Daemon::TestAlert(const std::string& owner, AlertLevel level, std::function
   uint64_t id = Remember(std::move(reply));
   std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, owner, level);
   if (channels.empty()) {
-    Answered(Answer{id, Answer::Kind::kProblem, StrCat("owner ", owner, " has no channel for ", AlertLevelName(level)), Json::MakeObject()});
+    Answered(Answer{id, Answer::Kind::kProblem,
+                    StrCat("owner ", owner, " has no channel for ", AlertLevelName(level)),
+                    Json::MakeObject()});
     return;
   }
   NoticeFacts facts;

@@ -5,13 +5,15 @@
 namespace duecourse {
 namespace {
 
-constexpr int64_t kRetryPauseMs = 200;   // a stranger's lock is gone in seconds; a try costs little
-constexpr int64_t kBeatMs = 5'000;       // how exactly a downtime's begin is known after kill -9
-constexpr size_t kBatchCallsMax = 2'000; // one commit: 20 ms of work, so that replies do not wait for a whole queue
+constexpr int64_t kRetryPauseMs = 200;  // a stranger's lock is gone in seconds; a try costs little
+constexpr int64_t kBeatMs = 5'000;      // how exactly a downtime's begin is known after kill -9
+constexpr size_t kBatchCallsMax =
+    2'000;  // one commit: 20 ms of work, so that replies do not wait for a whole queue
 
 }  // namespace
 
-StoreThread::StoreThread(std::unique_ptr<Store> store, Reopen reopen, const Clock& clock, Log& log, StoreThreadSink sink)
+StoreThread::StoreThread(std::unique_ptr<Store> store, Reopen reopen, const Clock& clock, Log& log,
+                         StoreThreadSink sink)
     : store_(std::move(store)),
       reopen_(std::move(reopen)),
       clock_(clock),
@@ -65,7 +67,8 @@ void StoreThread::CommitAll(std::vector<Item> items) {
     }
     std::vector<StoreCall> calls;
     size_t first = next;
-    for (; next < items.size() && !items[next].job && (calls.empty() || calls.size() < kBatchCallsMax); ++next) {
+    for (; next < items.size() && !items[next].job && (calls.empty() || calls.size() < kBatchCallsMax);
+         ++next) {
       if (items[next].epoch != epoch_.load()) continue;
       for (StoreCall& call : items[next].batch.calls) calls.push_back(std::move(call));
     }
@@ -79,7 +82,8 @@ void StoreThread::CommitAll(std::vector<Item> items) {
       if (items[i].epoch != epoch_.load()) continue;
       StoreReplied reply;
       reply.ticket = items[i].batch.ticket;
-      for (size_t c = 0; c < items[i].batch.calls.size(); ++c) reply.replies.push_back(std::move(replies[at++]));
+      for (size_t c = 0; c < items[i].batch.calls.size(); ++c)
+        reply.replies.push_back(std::move(replies[at++]));
       sink_.event(std::move(reply));
     }
   }
@@ -95,12 +99,14 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
       return true;
     }
     Refused(fault);
-    if (fault.outcome_unknown || fault.kind == StoreFault::Kind::kVanished || fault.kind == StoreFault::Kind::kCorrupt) {
+    if (fault.outcome_unknown || fault.kind == StoreFault::Kind::kVanished ||
+        fault.kind == StoreFault::Kind::kCorrupt) {
       Reload();
       if (laid_aside_) return true;
     }
     if (!Pause()) {
-      log_.Problem("store_gave_up", Json::MakeObject().Set("calls", calls.size()).Set("error", fault.message));
+      log_.Problem("store_gave_up",
+                   Json::MakeObject().Set("calls", calls.size()).Set("error", fault.message));
       return false;
     }
   }

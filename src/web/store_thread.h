@@ -19,8 +19,9 @@
 namespace duecourse {
 
 struct StoreThreadSink {
-  std::function<void(Event)> event;              // StoreReplied, StoreTrouble
-  // The engine must lay its memory aside for this, and tag its batches with the epoch from then on; older ones are dropped.
+  std::function<void(Event)> event;  // StoreReplied, StoreTrouble
+  // The engine must lay its memory aside for this, and tag its batches with the epoch from then on; older
+  // ones are dropped.
   std::function<void(Snapshot, uint64_t epoch)> resync;
 };
 
@@ -28,7 +29,8 @@ class StoreThread {
  public:
   // `reopen` makes and opens a fresh Store after a fault of the handle; errors are tried again.
   using Reopen = std::function<Result<std::unique_ptr<Store>>()>;
-  StoreThread(std::unique_ptr<Store> store, Reopen reopen, const Clock& clock, Log& log, StoreThreadSink sink);
+  StoreThread(std::unique_ptr<Store> store, Reopen reopen, const Clock& clock, Log& log,
+              StoreThreadSink sink);
   ~StoreThread();  // Stop()
 
   // Any thread; never waits but on a queue of a million batches.

@@ -1,4 +1,5 @@
-// `why`: sentences from rows. Nothing is recomputed; what the engine holds in memory is added for what is open.
+// `why`: sentences from rows. Nothing is recomputed; what the engine holds in memory is added for what is
+// open.
 #include <algorithm>
 
 #include "base/text.h"
@@ -43,7 +44,8 @@ class Story {
   void Range(const Note& note) {
     Add("");
     std::string when = note.count == 1 ? StrCat("the occurrence of ", Local(note.first_due))
-                                       : StrCat(note.count, " occurrences, ", Local(note.first_due), " to ", Local(note.last_due));
+                                       : StrCat(note.count, " occurrences, ", Local(note.first_due), " to ",
+                                                Local(note.last_due));
     Add(StrCat(when, ": ", RunStateName(note.state), ", ", ReasonName(note.reason)));
     Add(StrCat("  ", ReasonSentence(note.reason)));
     if (!note.detail.empty()) Add(StrCat("  ", ShowBytes(note.detail, false)));
@@ -54,22 +56,26 @@ class Story {
   void Live(const Json& live) {
     for (const Json& value : live.Get("values").AsArray()) {
       for (const Json& open : value.Get("open").AsArray()) {
-        if (open.Get("state").AsString() == "running" || open.Get("state").AsString() == "manual_required") continue;
+        if (open.Get("state").AsString() == "running" || open.Get("state").AsString() == "manual_required")
+          continue;
         Add("");
         Add(StrCat("now: run ", open.Get("run_id").AsString(), " waits: ", open.Get("reason").AsString(),
                    open.Get("detail").AsString().empty() ? "" : ", ", open.Get("detail").AsString()));
         Conditions(open.Get("preconditions"));
-        if (open.Has("asked_again_at")) Add(StrCat("  asked again at ", LocalText(open.Get("asked_again_at").AsString())));
+        if (open.Has("asked_again_at"))
+          Add(StrCat("  asked again at ", LocalText(open.Get("asked_again_at").AsString())));
       }
-      if (value.Has("breaker_open_until")) Add(StrCat("now: the breaker is open until ", LocalText(value.Get("breaker_open_until").AsString())));
+      if (value.Has("breaker_open_until"))
+        Add(StrCat("now: the breaker is open until ", LocalText(value.Get("breaker_open_until").AsString())));
       if (value.Has("next_due_local")) {
         std::string name = value.Get("value").AsString();
-        Add(StrCat("next: due ", value.Get("next_due_local").AsString(), name.empty() ? "" : StrCat(" (", name, ")")));
+        Add(StrCat("next: due ", value.Get("next_due_local").AsString(),
+                   name.empty() ? "" : StrCat(" (", name, ")")));
       }
     }
     if (live.Has("paused_by")) {
-      Add(StrCat("paused (", live.Get("paused_scope").AsString(), ") by ", live.Get("paused_by").AsString(), ": ",
-                 live.Get("paused_reason").AsString()));
+      Add(StrCat("paused (", live.Get("paused_scope").AsString(), ") by ", live.Get("paused_by").AsString(),
+                 ": ", live.Get("paused_reason").AsString()));
     }
   }
 
@@ -96,9 +102,11 @@ class Story {
     if (row.decision == "run") {
       line += StrCat("attempt ", row.attempt, " started", text.empty() ? "" : StrCat(": ", text));
     } else if (row.decision == "state") {
-      line += StrCat(row.from_state, " -> ", row.to_state, ", ", ReasonName(row.reason), text.empty() ? "" : StrCat(": ", text));
+      line += StrCat(row.from_state, " -> ", row.to_state, ", ", ReasonName(row.reason),
+                     text.empty() ? "" : StrCat(": ", text));
     } else if (row.decision == "late") {
-      line += StrCat("a late result was kept apart and changed nothing", text.empty() ? "" : StrCat(": ", text));
+      line +=
+          StrCat("a late result was kept apart and changed nothing", text.empty() ? "" : StrCat(": ", text));
     } else {
       line += StrCat("no: ", ReasonName(row.reason), text.empty() ? "" : StrCat(", ", text));
     }
@@ -112,27 +120,31 @@ class Story {
     const Json::Array& list = seen.AsArray();
     for (size_t i = 0; i < list.size() && i < rule_.trigger.preconditions.size(); ++i) {
       const std::string& why = rule_.trigger.preconditions[i].why;
-      if (list[i].Get("answer").AsString() != "yes" && !why.empty()) Add(StrCat("      it waits for this because: ", ShowBytes(why, false)));
+      if (list[i].Get("answer").AsString() != "yes" && !why.empty())
+        Add(StrCat("      it waits for this because: ", ShowBytes(why, false)));
     }
   }
 
   void Conditions(const Json& list) {
     for (const Json& item : list.AsArray()) {
-      Add(StrCat("  ", item.Get("answer").AsString() == "yes" ? "yes" : "no ", "  ", item.Get("type").AsString(), ": ",
-                 ShowBytes(item.Get("text").AsString(), false)));
+      Add(StrCat("  ", item.Get("answer").AsString() == "yes" ? "yes" : "no ", "  ",
+                 item.Get("type").AsString(), ": ", ShowBytes(item.Get("text").AsString(), false)));
     }
   }
 
   void Standing(const Run& run, const std::vector<Attempt>& attempts) {
     for (const Attempt& attempt : attempts) {
       if (attempt.ended_at || attempt.outcome != Outcome::kNone) continue;
-      Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind), ") has been running since ", Local(attempt.claimed_at)));
+      Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind),
+                 ") has been running since ", Local(attempt.claimed_at)));
     }
-    Add(StrCat("  it is ", RunStateName(run.state), " (", ReasonName(run.reason), ") since ", Local(run.state_since), "; ", run.attempts,
-               run.attempts == 1 ? " attempt" : " attempts", ", ", run.counted, " of ", rule_.retry.max_total_attempts, " counted"));
+    Add(StrCat("  it is ", RunStateName(run.state), " (", ReasonName(run.reason), ") since ",
+               Local(run.state_since), "; ", run.attempts, run.attempts == 1 ? " attempt" : " attempts", ", ",
+               run.counted, " of ", rule_.retry.max_total_attempts, " counted"));
     if (run.next_at) Add(StrCat("  next: again at ", Local(*run.next_at)));
     if (run.state == RunState::kManualRequired) {
-      Add(StrCat("  next: nothing until a person acts: duecourse manual claim ", run.id, " --by NAME --reason \"…\""));
+      Add(StrCat("  next: nothing until a person acts: duecourse manual claim ", run.id,
+                 " --by NAME --reason \"…\""));
     }
     if (!run.superseded_by.empty()) Add(StrCat("  it gave way to run ", run.superseded_by));
     if (!run.supersedes.empty()) Add(StrCat("  it repeats run ", run.supersedes));
@@ -147,13 +159,15 @@ class Story {
 
 }  // namespace
 
-static Result<std::vector<Run>> RunsToTell(const std::string& task, std::optional<CivilDay> date, StoreReader& reader) {
+static Result<std::vector<Run>> RunsToTell(const std::string& task, std::optional<CivilDay> date,
+                                           StoreReader& reader) {
   RunFilter filter;
   filter.task = task;
   filter.business_date = date;
   filter.limit = kRunsShown;
   if (date) return reader.Runs(filter);
-  filter.states = {RunState::kScheduled, RunState::kRunning, RunState::kRetrying, RunState::kCatchupWaiting, RunState::kManualRequired};
+  filter.states = {RunState::kScheduled, RunState::kRunning, RunState::kRetrying, RunState::kCatchupWaiting,
+                   RunState::kManualRequired};
   Result<std::vector<Run>> open = reader.Runs(filter);
   if (!open.ok()) return open;
   filter.states.clear();
@@ -168,13 +182,15 @@ static Result<std::vector<Run>> RunsToTell(const std::string& task, std::optiona
   return out;
 }
 
-HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backend& backend, StoreReader& reader) {
+HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backend& backend,
+                 StoreReader& reader) {
   std::shared_ptr<const RuleSet> rules = backend.rules();
   const Task* task = rules->Find(task_id);
   Request request;
   request.body = ExplainRequest{task_id};
   Answer live = AskAndWait(backend, request);
-  if (task == nullptr) return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
+  if (task == nullptr)
+    return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
   Story story(*task, reader);
   story.Head(date);
   Result<std::vector<Run>> runs = RunsToTell(task_id, date, reader);
@@ -198,11 +214,15 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
     ranges.Add(NoteToJson(note));
   }
   if (runs->empty() && notes->empty()) {
-    story.Add(date ? "  nothing of this task is known for that day: it was not due, or not in force yet" : "  nothing has been due yet");
+    story.Add(date ? "  nothing of this task is known for that day: it was not due, or not in force yet"
+                   : "  nothing has been due yet");
   }
   story.Live(live.body);
   Json body = Json::MakeObject();
-  body.Set("task_id", task_id).Set("text", story.text()).Set("runs", std::move(list)).Set("ranges", std::move(ranges));
+  body.Set("task_id", task_id)
+      .Set("text", story.text())
+      .Set("runs", std::move(list))
+      .Set("ranges", std::move(ranges));
   body.Set("live", live.body);
   return JsonResponse(200, body);
 }

@@ -1,0 +1,79 @@
+// The engine's memory as one object, with the small things that every part of it
+// needs: timers, store calls of this step, effects, looking up. Internal to this
+// room. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <queue>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/memory.h"
+
+namespace duecourse {
+
+class EngineCore {
+ public:
+  EngineCore(EngineOptions engine_options, Rules rule_set, uint64_t seed);
+
+  void Arm(Timer timer);
+  void ArmRun(OpenRun& open, Instant at);
+  Instant NextTimer() const;
+  void Call(StoreCall call, Pending pending);
+  void FlushCalls();
+  void Emit(Effect effect) { effects->push_back(std::move(effect)); }
+  void Say(LogLevel level, const char* event, Json fields);
+  OpenRun* FindRun(const std::string& id);
+  Lane* FindLane(const std::string& task, const std::string& value, size_t* index = nullptr);
+  void AddLane(uint32_t task, uint32_t value, Lane lane);
+  std::string NewId(char prefix);
+  const Task& TaskOf(const Lane& lane) const { return rules->tasks[lane.task]; }
+
+  EngineOptions options;
+  Rules rules;
+  Random random;
+  Instant now;
+  std::vector<Effect>* effects = nullptr;
+  std::vector<StoreCall> calls;  // of this step, emitted as one batch
+  std::vector<Pending> call_pendings;
+  uint64_t next_ticket = 1;
+  std::map<uint64_t, std::vector<Pending>> flights;
+  std::vector<Lane> lanes;
+  uint64_t lane_generation = 0;                        // timers of lanes of a former set are dead
+  std::unordered_map<std::string, size_t> lane_index;  // looked up, never walked
+  std::set<size_t> waiting_lanes;                      // due, but the store is away or a plan is in flight
+  size_t owed_count = 0;  // of the plan being made: how many starts are owed from downtime
+  std::map<std::string, std::unique_ptr<OpenRun>> runs;
+  std::map<std::string, std::unique_ptr<OpenRun>> former;  // while Resync is under way
+  std::map<std::string, PoolState> pools;
+  std::map<std::string, Instant> pool_last_start;
+  std::map<std::pair<std::string, int32_t>, Flag> flags;
+  std::map<std::string, Control> controls;
+  std::map<std::string, AlertRow> alerts;                     // that no channel has taken yet
+  std::map<std::string, std::set<std::string>> task_waiters;  // upstream task -> runs
+  std::map<std::string, std::set<std::string>> flag_waiters;  // flag name -> runs
+  std::set<std::string> dirty;
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
+  std::map<uint64_t, std::pair<std::string, size_t>> probes;  // ticket -> run, precondition
+  std::vector<PreconditionFact> scratch_conditions;
+  std::vector<PoolFact> scratch_pools;
+  int64_t rule_version = 0;
+  int64_t control_version = 0;
+  bool store_created = false;
+  bool store_available = true;
+  bool store_told = false;
+  StoreFault store_fault;
+  Instant store_away_since = kNever;
+  Instant late_from = kNever;     // occurrences due at or after it are late, not missed
+  Instant last_alive = kLongAgo;  // newest instant at which a daemon was at work, before this step
+  bool draining = false;
+  bool stopping = false;
+  bool drained_said = false;
+  int64_t decisions_made = 0;
+  int64_t attempts_started = 0;
+};
+
+}  // namespace duecourse
