@@ -2,11 +2,6 @@
 // .cc implements one part of EngineState. One thread.
 #pragma once
 
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "decide/decide.h"
 #include "decide/recover.h"
 #include "engine/core.h"
