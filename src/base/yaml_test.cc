@@ -168,8 +168,8 @@ TEST(Yaml, HostileInputIsRefusedQuickly) {
   for (const Row& row : rows) {
     int64_t before = MonotonicMicros();
     std::string faults = FaultText(ParseYaml(row.text).faults);
-    EXPECT_LT(MonotonicMicros() - before, 3'000'000)
-        << row.name;  // a wide bound: sanitizers and shared machines
+    EXPECT_LT(MonotonicMicros() - before, 20'000'000)
+        << row.name;  // what these did elsewhere has no end at all
     EXPECT_NE(faults.find(row.says), std::string::npos) << row.name << ": " << faults.substr(0, 300);
   }
 }

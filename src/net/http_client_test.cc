@@ -114,7 +114,7 @@ TEST(HttpClient, WhetherTheRequestLeftTellsUnansweredFromUnsent) {
   };
   HttpClient client;
   for (const Row& row : rows) {
-    HttpClientCall call = To(row.url, Millis{400});
+    HttpClientCall call = To(row.url, row.error == HttpError::kTimeout ? Millis{300} : Seconds(30));
     call.method = "POST";
     HttpResult result = client.Call(call);
     EXPECT_EQ(HttpErrorName(result.error), std::string(HttpErrorName(row.error)))
