@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "rule/template.h"
 
 namespace duecourse {
 namespace {
@@ -52,6 +53,13 @@ TEST(CheckReference, EveryFindingHasItsRow) {
                  "inline|cwd|yaml|task_id|calendar)_[a-z_]+)\",\\s")) {
       EXPECT_EQ(told.count(id), 1u) << id << " of " << name << ".cc is not told in docs/reference/check.md";
     }
+  }
+}
+
+TEST(TemplateReference, EveryNameIsOnThePage) {
+  const std::string page = Source("docs/reference/templates.md");
+  for (const auto& [name, words] : TemplateNames()) {
+    EXPECT_NE(page.find(StrCat("`{", name, "}`")), std::string::npos) << name;
   }
 }
 

@@ -69,7 +69,8 @@ void LintWhy(LintContext* context, const LintGroup& group) {
   const RuleBody& rule = group.rule();
   std::vector<std::string> missing;
   for (size_t i = 0; i < rule.trigger.preconditions.size(); ++i) {
-    if (rule.trigger.preconditions[i].why.empty()) missing.push_back(StrCat("preconditions[", i, "]"));
+    if (rule.trigger.preconditions[i].why.empty())
+      missing.push_back(StrCat("trigger.preconditions[", i, "]"));
   }
   if (rule.retry.catchup && !HasWhy(rule, "retry.catchup") && !HasWhy(rule, "retry"))
     missing.push_back("retry.catchup");

@@ -27,6 +27,26 @@ lock_ttl: 3600s
       std::string::npos);
 }
 
+TEST(LintRetry, ArticleAsDigestIsCleanOnceItHasAnOwner) {
+  const Linted linted = CheckRules(R"(task_id: digest
+owner: data
+schedule: {cron: "0 9 * * *", timezone: Asia/Shanghai}
+business_date: previous_day
+guardrails: {execution_window: "09:00-12:00"}
+depends_on: ["etl.finished_{business_date}"]
+dedupe_key: "digest:{business_date}:{channel_id}"
+vars: {channel_id: ops}
+retry: {max_attempts: 4, base: 2}
+catchup: {enabled: true, check_interval: 5m}
+max_total_attempts: 41
+timeout: 30s
+supersede: never
+http: {url: "http://127.0.0.1:8080/digest"}
+)");
+  EXPECT_EQ(linted.Serious(), std::vector<std::string>{}) << linted.All();
+  EXPECT_NE(linted.Text("cost_bound").find("at most 41 attempts a day"), std::string::npos);
+}
+
 TEST(LintRetry, MaxTimesThatDoNotFit) {
   const struct {
     const char* retry;
@@ -155,7 +175,8 @@ TEST(LintPeople, WhyIsAskedWhereverSomethingIsWaitedFor) {
   const std::string wait =
       "depends_on: [health]\npreconditions: [{file: {path: a}, why: the feed}, {file: {path: b}}]\n";
   const Linted linted = CheckRules(Rule(kWindow + wait + "catchup: {enabled: true}\n"));
-  EXPECT_NE(linted.Text("no_why").find("no why for preconditions[0], preconditions[2], retry.catchup:"),
+  EXPECT_NE(linted.Text("no_why").find(
+                "no why for trigger.preconditions[0], trigger.preconditions[2], retry.catchup:"),
             std::string::npos)
       << linted.All();
   EXPECT_FALSE(CheckRules(Rule(kWindow + "catchup: {enabled: true, why: late}\n")).Has("no_why"));
