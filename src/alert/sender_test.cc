@@ -190,6 +190,24 @@ TEST_F(AlertSenderTest, AWebhookPostsTheJsonWithItsHeadersAndSecrets) {
   EXPECT_EQ(Redact("canary-webhook-token"), "***");
 }
 
+TEST_F(AlertSenderTest, AWebhookWhoseAddressIsASecretIsCalledAndNeverNamed) {
+  std::string request;
+  RawServer server([&](RawPeer& peer) {
+    request = ReadRequest(peer);
+    peer.Send(Answer(500, "token was canary-in-the-url"));
+  });
+  ChannelConfig channel = Webhook("robot", "");
+  channel.url_secret = SecretRef{"ALERT_TEST_URL", ""};
+  const std::string url = server.Url("/send?access_token=canary-in-the-url");
+  ASSERT_EQ(::setenv("ALERT_TEST_URL", url.c_str(), 1), 0);
+  Delivery delivery = Post(channel, Message("a1", "P2"));
+  EXPECT_TRUE(request.starts_with("POST /send?access_token=canary-in-the-url HTTP/1.1\r\n")) << request;
+  EXPECT_EQ(delivery.error, "status 500: token was ***");
+  channel.url_secret = SecretRef{"ALERT_TEST_NOT_SET", ""};
+  delivery = Post(channel, Message("a1", "P2"));
+  EXPECT_TRUE(delivery.error.starts_with("url: secret {env: ALERT_TEST_NOT_SET}")) << delivery.error;
+}
+
 TEST_F(AlertSenderTest, AWebhookIsTakenOnlyWhereStatusAndBodyAgree) {
   struct Row {
     int status;

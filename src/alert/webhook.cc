@@ -3,6 +3,7 @@
 
 #include "alert/channel.h"
 #include "alert/shown.h"
+#include "base/log.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "net/retry_after.h"
@@ -54,6 +55,22 @@ Result<std::vector<HttpHeader>> Headers(const ChannelConfig& channel, const std:
   return headers;
 }
 
+// Where the address itself is the secret, so are the tokens in it: an answer or an error may show them alone.
+Result<std::string> Address(const ChannelConfig& channel, const std::string& folder) {
+  constexpr size_t kTokenInPath = 16;
+  if (!channel.url_secret.has_value()) return channel.url;
+  Result<std::string> url = ReadSecret(channel.url_secret->env, channel.url_secret->file, folder);
+  if (!url.ok()) return url.error().Wrap("url");
+  const size_t query = std::min(url->find('?'), url->size());
+  for (std::string_view part : Split(std::string_view(*url).substr(0, query), '/')) {
+    if (part.size() >= kTokenInPath && part != HostOfUrl(*url)) RegisterSecret(std::string(part));
+  }
+  for (std::string_view part : Split(std::string_view(*url).substr(query), '&')) {
+    RegisterSecret(std::string(part.substr(std::min(part.find('=') + 1, part.size()))));
+  }
+  return url;
+}
+
 }  // namespace
 
 std::string RefusalIn(const std::string& body) {
@@ -84,9 +101,14 @@ Delivery SendByWebhook(const ChannelConfig& channel, const AlertMessage& message
     delivery.error = Shown(headers.error().message(), kShownLine);
     return delivery;
   }
+  Result<std::string> url = Address(channel, tools.folder);
+  if (!url.ok()) {
+    delivery.error = Shown(url.error().message(), kShownLine);
+    return delivery;
+  }
   HttpClientCall call;
   call.method = "POST";
-  call.url = channel.url;
+  call.url = *url;
   call.headers = std::move(*headers);
   call.body = message.json;
   call.timeout = channel.timeout;

@@ -114,7 +114,10 @@ std::vector<std::string> Wrong(const FileCheck& check, const OpenedFile& file, c
 
 Observation CheckContent(const FileCheck& check, const OpenedFile& file, const std::string& wanted_sum,
                          SteadyFiles& steady, const std::atomic<bool>& cancelled) {
-  const bool whole = check.min_rows.has_value() || !wanted_sum.empty();
+  const Reading reading = !wanted_sum.empty()          ? Reading::kWholeWithSum
+                          : check.min_rows.has_value() ? Reading::kWhole
+                                                       : Reading::kHead;
+  const bool whole = reading != Reading::kHead;
   FileContent content;
   if (whole && file.info.st_size > kProbeMaxFileBytes) {
     return Found(Answer::kCheckFailed, "too_big",
@@ -123,7 +126,7 @@ Observation CheckContent(const FileCheck& check, const OpenedFile& file, const s
   }
   if (whole || !check.first_line.empty()) {
     std::string fault;
-    if (!ReadContent(file, whole, cancelled, &content, &fault)) {
+    if (!ReadContent(file, reading, cancelled, &content, &fault)) {
       return Found(Answer::kCheckFailed, "unreadable", StrCat(check.name, " cannot be read: ", fault));
     }
   }
@@ -136,7 +139,8 @@ Observation CheckContent(const FileCheck& check, const OpenedFile& file, const s
     return Found(Answer::kInvalid, "content_wrong", StrCat(check.name, ": ", Join(wrong, "; ")));
   std::string text = StrCat(check.name, ": ", file.info.st_size, " bytes, modified ",
                             FormatLocal(ModifiedAt(file.info), check.zone));
-  if (whole) text += StrCat(", ", content.rows, " rows, sha256 ", content.sha256.substr(0, 12));
+  if (whole) text += StrCat(", ", content.rows, " rows");
+  if (!wanted_sum.empty()) text += StrCat(", sha256 ", wanted_sum.substr(0, 12));
   return Found(Answer::kYes, "met", std::move(text));
 }
 
@@ -164,7 +168,7 @@ Observation CheckFile(const FileCheck& check, SteadyFiles& steady, const std::at
     // What can be seen at small cost is said along with it: whoever reads it wants to know all of it.
     FileContent head;
     std::string fault;
-    if (check.first_line.empty() || ReadContent(file, false, cancelled, &head, &fault)) {
+    if (check.first_line.empty() || ReadContent(file, Reading::kHead, cancelled, &head, &fault)) {
       for (std::string& more : Wrong(check, file, head, "", false)) reasons.push_back(std::move(more));
     }
     return Found(Answer::kNo, code, StrCat(check.name, " ", Join(reasons, "; ")));

@@ -70,10 +70,10 @@ struct FileContent {
   std::string sha256;
 };
 inline constexpr size_t kFirstLineMax = 64u << 10;
-// Reads the head only (first_line), or with `whole` everything. False where it was cancelled or an error
-// came: `fault`.
-bool ReadContent(const OpenedFile& file, bool whole, const std::atomic<bool>& cancelled, FileContent* out,
-                 std::string* fault);
+enum class Reading { kHead, kWhole, kWholeWithSum };  // the first line; rows too; the sum too
+// False where it was cancelled or an error came: `fault`.
+bool ReadContent(const OpenedFile& file, Reading reading, const std::atomic<bool>& cancelled,
+                 FileContent* out, std::string* fault);
 
 // The first line is the wanted text, or has it in it as a word of its own.
 bool FirstLineFits(const std::string& line, const std::string& wanted);

@@ -88,15 +88,16 @@ std::string_view WithoutMark(std::string_view line) {
 class LineCounter {
  public:
   void Add(std::string_view piece) {
-    for (char c : piece) {
-      if (c == '\n') {
-        if (!blank_) ++rows_;
-        blank_ = true;
-        first_over_ = true;
-        continue;
-      }
-      if (c != ' ' && c != '\t' && c != '\r') blank_ = false;
-      if (!first_over_ && first_.size() < kFirstLineMax) first_ += c;
+    while (!piece.empty()) {
+      const size_t end = piece.find('\n');
+      const std::string_view part = piece.substr(0, end);
+      if (blank_) blank_ = part.find_first_not_of(" \t\r") == std::string_view::npos;
+      if (!first_over_) first_ += part.substr(0, kFirstLineMax - std::min(first_.size(), kFirstLineMax));
+      if (end == std::string_view::npos) return;
+      if (!blank_) ++rows_;
+      blank_ = true;
+      first_over_ = true;
+      piece.remove_prefix(end + 1);
     }
   }
   bool first_over() const { return first_over_ || first_.size() >= kFirstLineMax; }
@@ -146,10 +147,11 @@ OpenFault OpenRegular(const std::string& path, const std::string& name, const st
   return {};
 }
 
-bool ReadContent(const OpenedFile& file, bool whole, const std::atomic<bool>& cancelled, FileContent* out,
-                 std::string* fault) {
+bool ReadContent(const OpenedFile& file, Reading reading, const std::atomic<bool>& cancelled,
+                 FileContent* out, std::string* fault) {
   constexpr size_t kPiece = 256u << 10;
-  std::string buffer(whole ? kPiece : kFirstLineMax, '\0');
+  const bool head_only = reading == Reading::kHead;
+  std::string buffer(head_only ? kFirstLineMax : kPiece, '\0');
   Sha256 hash;
   LineCounter lines;
   off_t at = 0;
@@ -165,15 +167,15 @@ bool ReadContent(const OpenedFile& file, bool whole, const std::atomic<bool>& ca
     at += n;
     // It grows under our hands: what is beyond the size it had is not looked at; the check after the reading
     // tells.
-    if (at > file.info.st_size && whole) break;
+    if (at > file.info.st_size && !head_only) break;
     const std::string_view piece(buffer.data(), static_cast<size_t>(n));
     lines.Add(piece);
-    if (whole) hash.Add(piece);
-    if (!whole && lines.first_over()) break;
+    if (reading == Reading::kWholeWithSum) hash.Add(piece);
+    if (head_only && lines.first_over()) break;
   }
   out->first_line = lines.first();
   out->rows = lines.rows();
-  out->sha256 = hash.Hex();
+  if (reading == Reading::kWholeWithSum) out->sha256 = hash.Hex();
   return true;
 }
 

@@ -47,6 +47,7 @@ struct Workers::State {
   std::list<Running> running GUARDED_BY(mutex);
   int alive GUARDED_BY(mutex) = 0;  // threads that are not lost
   int idle GUARDED_BY(mutex) = 0;
+  int starting GUARDED_BY(mutex) = 0;  // of the living: not at their first look yet
   int lost GUARDED_BY(mutex) = 0;
   int64_t grown_us GUARDED_BY(mutex) = 0;  // when one more thread was last asked for
   bool watch_idle GUARDED_BY(mutex) = false;
@@ -56,8 +57,8 @@ struct Workers::State {
   static void StartThread(const std::shared_ptr<State>& state) REQUIRES(state->mutex);
   static void Watch(const std::shared_ptr<State>& state);
   static void StartWatch(const std::shared_ptr<State>& state) REQUIRES(state->mutex);
-  // More waits than threads are free for.
-  bool Short() const REQUIRES(mutex) { return waiting.size() > static_cast<size_t>(idle); }
+  // More waits than threads are free, or about to be, for.
+  bool Short() const REQUIRES(mutex) { return waiting.size() > static_cast<size_t>(idle + starting); }
   // Gives up what is overdue; answers what is to be called for it.
   std::vector<Call> TakeOverdue(int64_t now_us) REQUIRES(mutex);
 };
@@ -68,6 +69,7 @@ void Workers::State::StartThread(const std::shared_ptr<State>& state) {
   try {
     std::thread([state] { Work(state); }).detach();
     ++state->alive;
+    ++state->starting;
   } catch (const std::system_error&) {
     // The machine has no more threads. Those there are go on; what waits too long is told kNoThread.
   }
@@ -84,11 +86,15 @@ void Workers::State::StartWatch(const std::shared_ptr<State>& state) {
 void Workers::State::Work(const std::shared_ptr<State>& state) {
   State& s = *state;
   bool lost = false;
+  {
+    MutexLock lock(s.mutex);
+    --s.starting;
+    ++s.idle;
+  }
   while (!lost) {
     std::list<Running>::iterator mine;
     {
       MutexLock lock(s.mutex);
-      ++s.idle;
       while (s.waiting.empty() && !s.closing && s.alive <= s.threads) s.work.Wait(s.mutex);
       --s.idle;
       if (s.closing || s.waiting.empty()) break;
@@ -112,6 +118,7 @@ void Workers::State::Work(const std::shared_ptr<State>& state) {
     std::list<Running> over;  // destroyed after the lock is given back: a look may own a lot
     MutexLock lock(s.mutex);
     over.splice(over.begin(), s.running, mine);
+    if (!lost) ++s.idle;
     s.change.NotifyAll();
   }
   if (lost) return;  // it was taken off the living when it was given up
@@ -152,7 +159,8 @@ void Workers::State::Watch(const std::shared_ptr<State>& state) {
       calls = s.TakeOverdue(now_us);
       if (s.Short()) {
         const int64_t since_us = std::max(s.waiting.front().since_us, s.grown_us);
-        if (s.alive < s.threads || now_us - since_us >= Micros(kPatience)) StartThread(state);
+        const bool grow = now_us - since_us >= Micros(kPatience);
+        for (int i = 0; i < s.threads && s.Short() && (grow || s.alive < s.threads); ++i) StartThread(state);
       }
       if (calls.empty()) {
         s.watch_idle = s.waiting.empty() && s.running.empty();

@@ -5,8 +5,8 @@
 // ends. All threads, the lost ones included, are at most `threads_max`.
 //
 // Usually `threads` work. When the oldest look has waited for kPatience although
-// all of them are busy, one more is started: looks that take long but not for
-// ever do not hold up the others either.
+// all of them are busy, as many again are started: looks that take long but not
+// for ever do not hold up the others either.
 //
 // Any thread may call Submit. Callbacks come on threads of this class with no
 // lock held; after the destructor has returned none comes any more.
