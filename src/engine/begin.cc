@@ -1,5 +1,6 @@
 // From what the store knew to the engine's memory: at start, and after a commit whose outcome nobody knows.
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "engine/state.h"
@@ -31,7 +32,7 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   bool same = opened.rules_hash == rules->hash && opened.version > 0;
   BuildLanes(snapshot.cursors, !same, std::move(texts));
   AdoptRuns(snapshot);
-  Arm({now + Minutes(1), Timer::Kind::kFold, 0, 0, ""});
+  Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
   AskDirty();
   FlushCalls();
   last_alive = std::max(last_alive, snapshot.last_alive);
@@ -68,7 +69,7 @@ void EngineState::Adopt(const Snapshot& snapshot) {
   for (const Flag& flag : snapshot.flags) flags[FlagKey(flag)] = flag;
   for (const AlertRow& alert : snapshot.pending_alerts) {
     alerts[alert.id] = alert;
-    Arm({std::max(alert.next_try_at, now), Timer::Kind::kAlert, 0, 0, alert.id});
+    Arm({std::max(alert.next_try_at, now), Timer::Kind::kAlert, 0, alert.id});
   }
   pool_last_start.clear();
   for (const auto& [pool, at] : snapshot.pool_last_start) pool_last_start[pool] = at;
@@ -84,7 +85,8 @@ void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activa
     if (cursor.active) known.emplace(StrCat(cursor.task, "\x1f", cursor.value), &cursor);
   }
   lanes.clear();
-  lane_index.clear();
+  first_lane.assign(rules->tasks.size(), kNoFirstLane);
+  lanes.reserve(rules->tasks.size());
   ++lane_generation;
   ActivateCall call;
   for (uint32_t t = 0; t < rules->tasks.size(); ++t) {

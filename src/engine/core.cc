@@ -9,10 +9,6 @@ EngineCore::EngineCore(EngineOptions engine_options, Rules rule_set, uint64_t se
   for (const PoolConfig& pool : rules->config.pools) pools[pool.name];
 }
 
-static std::string LaneKey(const std::string& task, const std::string& value) {
-  return task + '\x1f' + value;
-}
-
 void EngineCore::Arm(Timer timer) {
   if (timer.at < kNever) timers.push(std::move(timer));
 }
@@ -27,10 +23,13 @@ void EngineCore::ArmRun(OpenRun& open, Instant at) {
   if (open.timer_at == at) return;
   open.timer_at = at;
   ++open.timer;
-  Arm({at, Timer::Kind::kRun, 0, open.timer, open.run.id});
+  Arm({at, Timer::Kind::kRun, open.timer, open.run.id});
 }
 
-Instant EngineCore::NextTimer() const { return timers.empty() ? kNever : timers.top().at; }
+Instant EngineCore::NextTimer() const {
+  Instant run = timers.empty() ? kNever : timers.top().at;
+  return lane_timers.empty() ? run : std::min(run, lane_timers.top().at);
+}
 
 void EngineCore::Call(StoreCall call, Pending pending) {
   calls.push_back(std::move(call));
@@ -55,18 +54,21 @@ OpenRun* EngineCore::FindRun(const std::string& id) {
   return it == runs.end() ? nullptr : it->second.get();
 }
 
+// Tasks of a set are sorted by id, and the lanes of one task stand together in the order of its values.
 Lane* EngineCore::FindLane(const std::string& task, const std::string& value, size_t* index) {
-  auto it = lane_index.find(LaneKey(task, value));
-  if (it == lane_index.end()) return nullptr;
-  if (index != nullptr) *index = it->second;
-  return &lanes[it->second];
+  const Task* known = rules->Find(task);
+  size_t number = 0;
+  if (known == nullptr || !FindValue(known->rule(), value, &number)) return nullptr;
+  uint32_t first = first_lane[static_cast<size_t>(known - rules->tasks.data())];
+  if (first == kNoFirstLane) return nullptr;
+  if (index != nullptr) *index = first + number;
+  return &lanes[first + number];
 }
 
 void EngineCore::AddLane(uint32_t task, uint32_t value, Lane lane) {
   lane.task = task;
   lane.value = value;
-  const Task& rule = rules->tasks[task];
-  lane_index.emplace(LaneKey(rule.id, ValueId(rule.rule(), value)), lanes.size());
+  if (value == 0) first_lane[task] = static_cast<uint32_t>(lanes.size());
   lanes.push_back(std::move(lane));
 }
 

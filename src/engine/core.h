@@ -8,7 +8,6 @@
 #include <queue>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/memory.h"
@@ -42,10 +41,10 @@ class EngineCore {
   uint64_t next_ticket = 1;
   std::map<uint64_t, std::vector<Pending>> flights;
   std::vector<Lane> lanes;
-  uint64_t lane_generation = 0;                        // timers of lanes of a former set are dead
-  std::unordered_map<std::string, size_t> lane_index;  // looked up, never walked
-  std::set<size_t> waiting_lanes;                      // due, but the store is away or a plan is in flight
-  size_t owed_count = 0;  // of the plan being made: how many starts are owed from downtime
+  uint32_t lane_generation = 0;      // timers of lanes of a former set are dead
+  std::vector<uint32_t> first_lane;  // of each task of the set; kNoFirstLane where it has none
+  std::set<size_t> waiting_lanes;    // due, but the store is away or a plan is in flight
+  size_t owed_count = 0;             // of the plan being made: how many starts are owed from downtime
   std::map<std::string, std::unique_ptr<OpenRun>> runs;
   std::map<std::string, std::unique_ptr<OpenRun>> former;  // while Resync is under way
   std::map<std::string, PoolState> pools;
@@ -57,6 +56,7 @@ class EngineCore {
   std::map<std::string, std::set<std::string>> flag_waiters;  // flag name -> runs
   std::set<std::string> dirty;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
+  std::priority_queue<LaneTimer, std::vector<LaneTimer>, std::greater<>> lane_timers;
   std::map<uint64_t, std::pair<std::string, size_t>> probes;  // ticket -> run, precondition
   std::vector<PreconditionFact> scratch_conditions;
   std::vector<PoolFact> scratch_pools;

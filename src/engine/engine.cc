@@ -131,13 +131,6 @@ void EngineState::RunTimers() {
     Timer timer = timers.top();
     timers.pop();
     switch (timer.kind) {
-      case Timer::Kind::kLane:
-        // A lane has one live timer: the one that carries its next due instant.
-        if (timer.lane < lanes.size() && timer.generation == lane_generation &&
-            lanes[timer.lane].next_due == timer.at) {
-          due_lanes.push_back(timer.lane);
-        }
-        break;
       case Timer::Kind::kRun: {
         OpenRun* open = FindRun(timer.id);
         if (open != nullptr && open->timer == timer.generation) run_ids.push_back(timer.id);
@@ -152,6 +145,13 @@ void EngineState::RunTimers() {
     }
   }
   for (const std::string& id : run_ids) OnRunTimer(id);
+  while (!lane_timers.empty() && lane_timers.top().at <= now) {
+    LaneTimer timer = lane_timers.top();
+    lane_timers.pop();
+    // A lane has one live timer: the one that carries its next due instant.
+    bool live = timer.generation == lane_generation && lanes[timer.lane].next_due == timer.at;
+    if (live) due_lanes.push_back(timer.lane);
+  }
   std::sort(due_lanes.begin(), due_lanes.end(), [this](size_t a, size_t b) {
     if (lanes[a].next_due != lanes[b].next_due) return lanes[a].next_due < lanes[b].next_due;
     return a < b;  // tasks are sorted by id
@@ -161,7 +161,7 @@ void EngineState::RunTimers() {
   if (fold) {
     late_from = kNever;
     FoldAll();
-    Arm({now + Minutes(1), Timer::Kind::kFold, 0, 0, ""});
+    Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
   }
 }
 

@@ -15,6 +15,7 @@ namespace duecourse {
 
 using Rules = std::shared_ptr<const RuleSet>;
 inline constexpr size_t kNoLane = static_cast<size_t>(-1);
+inline constexpr uint32_t kNoFirstLane = static_cast<uint32_t>(-1);
 // A store that refuses this long is told of, from memory (GUARANTEES, scenario 83).
 inline constexpr Millis kStoreAlertAfter = Seconds(30);
 inline constexpr const char* kStoreAlert = "store";
@@ -101,11 +102,17 @@ struct PoolState {
 
 struct Timer {
   Instant at;
-  enum class Kind : uint8_t { kLane, kRun, kAlert, kFold } kind = Kind::kLane;
-  size_t lane = 0;
+  enum class Kind : uint8_t { kRun, kAlert, kFold } kind = Kind::kRun;
   uint64_t generation = 0;
   std::string id;  // run or alert
   friend bool operator>(const Timer& a, const Timer& b) { return a.at > b.at; }
+};
+// A lane's timer carries its next due instant. Apart from the others, for there may be a hundred thousand.
+struct LaneTimer {
+  Instant at;
+  uint32_t lane = 0;
+  uint32_t generation = 0;
+  friend bool operator>(const LaneTimer& a, const LaneTimer& b) { return a.at > b.at; }
 };
 
 // What a store call's reply continues.

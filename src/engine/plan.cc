@@ -13,7 +13,8 @@ void EngineState::ArmLane(size_t index) {
   std::optional<Instant> next =
       NextDue(task.rule(), lane.value, std::max(lane.planned_through, lane.in_force_since));
   lane.next_due = next.value_or(kNever);
-  Arm({lane.next_due, Timer::Kind::kLane, index, lane_generation, ""});
+  if (lane.next_due < kNever)
+    lane_timers.push({lane.next_due, static_cast<uint32_t>(index), lane_generation});
 }
 
 namespace {

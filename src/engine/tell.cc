@@ -232,7 +232,7 @@ void EngineState::OnAlert(const SendResult& result) {
   } else {
     Millis pause = std::max(AlertRetryDelay(row.tries), result.retry_after.value_or(Millis{0}));
     row.next_try_at = now + pause;
-    Arm({row.next_try_at, Timer::Kind::kAlert, 0, 0, row.id});
+    Arm({row.next_try_at, Timer::Kind::kAlert, 0, row.id});
   }
   Say(result.taken ? LogLevel::kInfo : LogLevel::kWarning, result.taken ? "alert_sent" : "alert_not_sent",
       Json::MakeObject().Set("alert", row.id).Set("channel", result.channel).Set("error", result.error));

@@ -19,7 +19,7 @@ void EngineState::OnTrouble(const StoreTrouble& trouble) {
                     "the store does not answer and the rule says on_store_loss: stop");
       }
     }
-    Arm({now + kStoreAlertAfter, Timer::Kind::kAlert, 0, 0, kStoreAlert});
+    Arm({now + kStoreAlertAfter, Timer::Kind::kAlert, 0, kStoreAlert});
     return;
   }
   Say(LogLevel::kInfo, "store_available", Json::MakeObject().Set("away_ms", (now - store_away_since).count));
