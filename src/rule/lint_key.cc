@@ -10,6 +10,8 @@ namespace {
 constexpr auto kError = Finding::Severity::kError;
 constexpr auto kWarning = Finding::Severity::kWarning;
 const char* const kKeyPath = "idempotency.business_key";
+const char* const kLaterFix =
+    "remove it, or wait for the version that brings it; `serve` refuses a set that asks for it";
 
 std::string Quoted(const Template& key) { return StrCat("\"", ShowBytes(key.text(), false), "\""); }
 
@@ -95,12 +97,21 @@ struct Owner {
 }  // namespace
 
 void LintUnsupported(LintContext* context) {
+  for (const UnsupportedKey& key : context->set.config.unsupported) {
+    Finding finding;
+    finding.id = "not_supported_yet";
+    finding.file = context->set.config.file;
+    finding.line = key.line;
+    finding.column = key.column;
+    finding.path = key.path;
+    finding.message = StrCat("not supported yet: ", key.what);
+    finding.fix = kLaterFix;
+    context->findings.push_back(std::move(finding));
+  }
   for (const LintGroup& group : context->groups) {
     for (const UnsupportedKey& key : group.rule().unsupported) {
-      context->Add(
-          kError, group,
-          {"not_supported_yet", key.path, StrCat("not supported yet: ", key.what),
-           "remove it, or wait for the version that brings it; `serve` refuses a set that asks for it"});
+      context->Add(kError, group,
+                   {"not_supported_yet", key.path, StrCat("not supported yet: ", key.what), kLaterFix});
       Finding& finding = context->findings.back();
       if (key.line > 0) finding.line = key.line;
       finding.column = key.column;

@@ -193,6 +193,14 @@ TEST(LintPeople, ATaskWithoutADrillGetsAHint) {
   EXPECT_FALSE(Linted{Lint(*loaded.set, options)}.Has("no_drill"));
 }
 
+TEST(LintUnsupported, SettingsOfALaterVersionAreErrorsToo) {
+  const Linted linted =
+      LintRules(Rule(kWindow), "2026-02-10T00:00:00Z", false,
+                std::string(kLintSettings) + "pools:\n  db: {max_concurrency: 2, rate: 3}\n");
+  EXPECT_EQ(linted.Text("not_supported_yet").find("duecourse.yaml:"), 0u) << linted.All();
+  EXPECT_NE(linted.Text("not_supported_yet").find("not supported yet: rate of pools"), std::string::npos);
+}
+
 TEST(LintUnsupported, KeysOfALaterVersionAreErrorsWithTheirPlace) {
   const std::string text = Rule(
       kWindow + "preconditions:\n  - {file: {path: \"s3://b/{target_date}.csv\"}, why: x}\nspread: 10m\n");

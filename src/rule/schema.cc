@@ -36,11 +36,11 @@ std::string Definitions() {
 std::string MakeRuleSchema() {
   // A document is one rule, or a list or map of rules under `tasks:`, or a map of name to rule.
   constexpr const char* kShapes = R"(
-"if": {"anyOf": [{"required": ["task_id"]}, {"required": ["trigger"]}, {"required": ["schedule"]},
+"if": {"type": "object", "anyOf": [{"required": ["task_id"]}, {"required": ["trigger"]}, {"required": ["schedule"]},
                  {"required": ["cron"]}, {"required": ["every"]}, {"required": ["at"]}]},
 "then": {"$ref": "#/definitions/rule"},
 "else": {
-  "if": {"anyOf": [{"required": ["tasks"]}, {"required": ["TASK_RULES"]}]},
+  "if": {"type": "object", "anyOf": [{"required": ["tasks"]}, {"required": ["TASK_RULES"]}]},
   "then": {"additionalProperties": false, "properties": {
     "tasks": {"$ref": "#/definitions/ruleList"},
     "TASK_RULES": {"$ref": "#/definitions/ruleList"}}},
@@ -48,7 +48,7 @@ std::string MakeRuleSchema() {
 )";
   return StrCat(kHead, R"("title": "Duecourse rules",
 "description": "When a task is due, whether it may run, and what follows when it did not",
-"type": "object",)",
+"type": ["object", "null"],)",
                 kShapes, "\"definitions\": {", Definitions(), "}}\n");
 }
 

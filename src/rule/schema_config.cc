@@ -18,7 +18,7 @@ const char* const kSchemaConfigKeys = R"json(
     "webhook": {"description": "POST of the alert as JSON",
       "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": false, "required": ["url"],
         "properties": {
-        "url": {"type": "string"},
+        "url": {"$ref": "#/definitions/textOrSecret"},
         "headers": {"type": "object", "additionalProperties": {"$ref": "#/definitions/textOrSecret"}}}}]},
     "timeout": {"$ref": "#/definitions/duration", "default": "10s"},
     "slack": {"description": "Not supported yet"}, "dingtalk": {"description": "Not supported yet"},
@@ -27,10 +27,10 @@ const char* const kSchemaConfigKeys = R"json(
 "calendars": {"type": "object", "description": "Working days: lists, or an .ics file",
   "additionalProperties": {"type": "object", "additionalProperties": false, "properties": {
     "weekend": {"$ref": "#/definitions/days", "description": "Weekdays off (sat, sun)"},
-    "holidays": {"type": "array", "items": {"$ref": "#/definitions/day"}},
-    "workdays": {"type": "array", "items": {"$ref": "#/definitions/day"},
+    "holidays": {"$ref": "#/definitions/dates"},
+    "workdays": {"$ref": "#/definitions/dates",
       "description": "Working although they are a weekend or holiday"},
-    "covers": {"description": "Years it knows; in others nothing is guessed",
+    "covers": {"description": "Years it knows; those of its days where it is not written",
       "anyOf": [{"$ref": "#/definitions/year"}, {"type": "array", "items": {"$ref": "#/definitions/year"}}]},
     "ics": {"type": "string", "description": "An iCalendar file of all-day events"}}}},
 "pools": {"type": "object", "description": "Limits shared by tasks",

@@ -11,6 +11,8 @@ const char* const kSchemaCommonDefinitions = R"json(
 "timeOfDay": {"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$",
   "examples": ["02:00"]},
 "day": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+"dates": {"anyOf": [{"$ref": "#/definitions/day"},
+  {"type": "array", "items": {"$ref": "#/definitions/day"}}]},
 "dayOffset": {"type": "string", "pattern": "^[+-]?[0-9]+d$", "examples": ["-2d"]},
 "localTime": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?$"},
 "instant": {"type": "string", "examples": ["2026-03-01T02:00:00Z"],

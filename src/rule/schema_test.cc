@@ -10,6 +10,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "rule/choices.h"
 #include "rule/keys.h"
@@ -167,6 +168,29 @@ alerts: {policy: three_step, levels: {missed: P1, skipped: none}, stuck: {catchu
 
 TEST(RuleSchema, ItTakesWhatTheLanguageSays) {
   for (const char* text : kGoodRules) EXPECT_EQ(Rules().Faults(text), "") << text;
+}
+
+// Files that ship, and the fixtures of the reader.
+std::vector<std::string> Files(const std::string& folder) {
+  const auto files = ListFiles(StrCat(DUECOURSE_SOURCE_DIR, "/", folder), {".yaml"});
+  EXPECT_TRUE(files.ok() && !files->empty()) << folder;
+  return files.ok() ? *files : std::vector<std::string>{};
+}
+
+TEST(RuleSchema, EveryExampleAndFixturePasses) {
+  for (const char* folder : {"examples", "examples/demo/rules", "tests/cases/rules"}) {
+    for (const std::string& path : Files(folder)) {
+      EXPECT_EQ(Rules().Faults(*ReadFile(path, 1 << 20)), "") << path;
+    }
+  }
+}
+
+TEST(ConfigSchema, EveryExampleAndFixturePasses) {
+  for (const char* folder : {"examples/demo", "tests/cases/settings"}) {
+    for (const std::string& path : Files(folder)) {
+      EXPECT_EQ(Config().Faults(*ReadFile(path, 1 << 20)), "") << path;
+    }
+  }
 }
 
 TEST(RuleSchema, ItRefusesWhatItCanSee) {
