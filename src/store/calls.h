@@ -137,8 +137,9 @@ struct ActivateReply {
 
 // History older than `before`: attempts and decisions of runs that ended before it, then the rows of those
 // runs, notes, settled alerts, audit rows, dated flags. Never an open run or manual_required, never the
-// newest run of a (task, value), never the row of a run whose key is still kept: due at or after its task's
-// instant in `keys_from`, for a task that is not named there kKeysKept before now.
+// newest run of a (task, value), never the newest row of a table (ids are not given twice), never the row of
+// a run whose key is still kept: due at or after its task's instant in `keys_from`, for a task that is not
+// named there kKeysKept before now.
 inline constexpr Millis kKeysKept = Days(400);
 struct PruneCall {
   Instant before;

@@ -316,6 +316,12 @@ bool KeyIsKept(const PruneCall& call, const Run& run, StoreTime now) {
   return run.due >= now.wall - kKeysKept;
 }
 
+bool OnlyReads(const std::vector<StoreCall>& batch) {
+  return std::all_of(batch.begin(), batch.end(), [](const StoreCall& call) {
+    return std::holds_alternative<FindRunsCall>(call) || std::holds_alternative<FindNonceCall>(call);
+  });
+}
+
 int ClampLimit(int limit) { return std::clamp(limit, 0, kReadMax); }
 
 }  // namespace duecourse

@@ -104,6 +104,8 @@ inline Instant OrNow(Instant at, StoreTime now) { return at == kLongAgo ? now.wa
 inline bool AliveIsOld(Instant last_alive, Instant wall) {
   return wall < last_alive || wall - last_alive >= Seconds(1);
 }
+// Whether a batch asks only, so that it needs no transaction and proves nothing.
+bool OnlyReads(const std::vector<StoreCall>& batch);
 // What a reader may ask for.
 int ClampLimit(int limit);
 

@@ -75,7 +75,7 @@ std::vector<StoreReply> MemoryStore::Commit(const std::vector<StoreCall>& batch,
   if (disk_->on_commit) fault = disk_->on_commit(index, false);
   if (fault.kind != StoreFault::Kind::kNone) return {};
   now_ = {clock_.Wall(), clock_.Boot()};
-  if (AliveIsOld(disk_->last_alive, now_.wall)) disk_->last_alive = now_.wall;
+  if (!OnlyReads(batch) && AliveIsOld(disk_->last_alive, now_.wall)) disk_->last_alive = now_.wall;
   std::vector<StoreReply> replies;
   replies.reserve(batch.size());
   for (const StoreCall& call : batch) {

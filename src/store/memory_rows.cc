@@ -146,11 +146,11 @@ bool IsNewest(const MemoryDisk& disk, const MemoryRun& stored) {
   return true;
 }
 
-// Erases up to `room` entries that fit, in order, and says how many.
+// Erases up to `room` entries that fit, in order, but never the last, and says how many.
 template <typename Map, typename Fits>
 int64_t EraseSome(Map& map, int64_t room, Fits fits) {
   int64_t erased = 0;
-  for (auto place = map.begin(); place != map.end() && erased < room;) {
+  for (auto place = map.begin(); place != map.end() && std::next(place) != map.end() && erased < room;) {
     bool fit = fits(place->second);
     erased += fit ? 1 : 0;
     place = fit ? map.erase(place) : std::next(place);
@@ -160,38 +160,58 @@ int64_t EraseSome(Map& map, int64_t room, Fits fits) {
 
 }  // namespace
 
-PruneReply MemoryStore::Do(const PruneCall& call) {
-  PruneReply reply;
+int64_t MemoryStore::PruneRuns(const PruneCall& call) {
+  std::string newest_decision_run;
+  if (!disk_->decisions.empty()) newest_decision_run = disk_->decisions.rbegin()->second.run_id;
+  int64_t rows = 0;
   std::vector<int64_t> order;
   for (const auto& [seq, id] : disk_->run_order) order.push_back(seq);
   for (int64_t seq : order) {
-    if (reply.rows >= call.limit) return reply;
+    if (rows >= call.limit) break;
     const MemoryRun& stored = disk_->runs.at(disk_->run_order.at(seq));
     if (!IsFinal(stored.run.state) || stored.run.state_since >= call.before) continue;
+    if (seq == order.back() || stored.run.id == newest_decision_run) continue;
     bool keep = KeyIsKept(call, stored.run, now_) || IsNewest(*disk_, stored);
     std::string id = stored.run.id;
-    reply.rows += PruneRun(id, !keep);
+    rows += PruneRun(id, !keep);
   }
+  return rows;
+}
+
+int64_t MemoryStore::PruneAlerts(const PruneCall& call, int64_t room) {
+  int64_t rows = 0;
+  std::vector<std::string> left;
+  for (const std::string& id : disk_->alert_order) {
+    const AlertRow& row = disk_->alerts.at(id);
+    bool newest = id == disk_->alert_order.back();
+    if (newest || row.state == AlertRow::State::kPending || row.created_at >= call.before || rows >= room) {
+      left.push_back(id);
+    } else {
+      disk_->alerts.erase(id);
+      ++rows;
+    }
+  }
+  disk_->alert_order = std::move(left);
+  return rows;
+}
+
+PruneReply MemoryStore::Do(const PruneCall& call) {
+  PruneReply reply;
+  reply.rows = PruneRuns(call);
   auto room = [&] { return std::max<int64_t>(call.limit - reply.rows, 0); };
   reply.rows += EraseSome(disk_->decisions, room(), [&](const DecisionRow& row) {
     return row.run_id.empty() && row.last_at < call.before;
   });
-  reply.rows +=
-      EraseSome(disk_->notes, room(), [&](const MemoryNote& row) { return row.note.at < call.before; });
-  std::vector<std::string> alerts;
-  for (const std::string& id : disk_->alert_order) {
-    const AlertRow& row = disk_->alerts.at(id);
-    if (row.state == AlertRow::State::kPending || row.created_at >= call.before || room() == 0) {
-      alerts.push_back(id);
-    } else {
-      disk_->alerts.erase(id);
-      ++reply.rows;
-    }
-  }
-  disk_->alert_order = std::move(alerts);
+  reply.rows += EraseSome(disk_->notes, room(), [&](const MemoryNote& row) {
+    return row.note.at < call.before && disk_->note_keys.erase(NoteKey(row)) > 0;
+  });
+  reply.rows += PruneAlerts(call, room());
   reply.rows += EraseSome(disk_->audit, room(), [&](const AuditRow& row) { return row.at < call.before; });
-  reply.rows +=
-      EraseSome(disk_->flags, room(), [&](const Flag& flag) { return flag.date && flag.at < call.before; });
+  for (auto place = disk_->flags.begin(); place != disk_->flags.end() && room() > 0;) {
+    bool goes = place->second.date && place->second.at < call.before;
+    reply.rows += goes ? 1 : 0;
+    place = goes ? disk_->flags.erase(place) : std::next(place);
+  }
   return reply;
 }
 

@@ -51,7 +51,9 @@ class MemoryStore : public Store, private ClaimView {
   void WriteAlerts(const std::vector<AlertRow>& rows);
   void WriteAudit(AuditRow row);
   void WriteFlags(const std::vector<Flag>& flags);
+  int64_t PruneRuns(const PruneCall& call);
   int64_t PruneRun(const std::string& id, bool with_row);
+  int64_t PruneAlerts(const PruneCall& call, int64_t room);
 
   int64_t ActiveRules() override;
   int64_t NewestControl() override;

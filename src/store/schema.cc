@@ -8,8 +8,8 @@ namespace {
 // A run's `seq` is the order of writing and what attempt, decision and slot refer to: small, and it rises, so
 // that their indexes grow at the end. `owner` is the incarnation that holds the lease, while running.
 // The two unique indexes of run and run_by_due are written once for each run; run_open holds open runs and
-// manual_required only, so a start reads what is open and no history. decision_by_task serves the reading of one
-// task's days, decision_by_run that of one run, decision_loose finds rows without a run for pruning.
+// manual_required only, so a start reads what is open and no history. decision_by_task serves the reading of
+// one task's days, decision_by_run that of one run, decision_loose finds rows without a run for pruning.
 constexpr const char* kFirst = R"sql(
 CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),

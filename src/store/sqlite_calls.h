@@ -70,7 +70,7 @@ class SqliteCalls : private ClaimView {
 
   // sqlite_plan.cc
   PlanReply Call(const PlanCall& call);
-  PlannedReply PlanOne(const PlanCall& call, const PlannedRun& planned);
+  PlannedReply PlanOne(const PlannedRun& planned);
   PlannedReply Known(const Run& run);
   ActivateReply Call(const ActivateCall& call);
   void WriteVersion(const ActivateCall& call);

@@ -222,7 +222,8 @@ BreakerSeen SqliteCalls::BreakerOf(const std::string& task, const std::string& v
 }
 
 std::optional<Instant> SqliteCalls::LastStart(const std::string& task, const std::string& value) {
-  if (planning_started_ && planning_->task == task && planning_->value == value) return now_.wall;
+  if (planning_ != nullptr && planning_started_ && planning_->task == task && planning_->value == value)
+    return now_.wall;
   std::optional<Instant> last;
   session_.One(
       kLastStart, [&](Put& put) { put << task << value; }, [&](Take& take) { last = take.MaybeAt(); });

@@ -113,12 +113,11 @@ PlannedReply SqliteCalls::Known(const Run& run) {
   return reply;
 }
 
-PlannedReply SqliteCalls::PlanOne(const PlanCall& call, const PlannedRun& planned) {
+PlannedReply SqliteCalls::PlanOne(const PlannedRun& planned) {
   PlannedReply reply;
   Head head;
   head.run = AsPlanned(planned.run, now_);
   Run& run = head.run;
-  planning_ = run.task == call.task && run.value == call.value ? &call : nullptr;
   if (planned.claim) {
     reply.claim = CheckClaim(*planned.claim, &run, owner_, now_, *this);
     if (reply.claim.granted) {
@@ -147,8 +146,9 @@ PlannedReply SqliteCalls::PlanOne(const PlanCall& call, const PlannedRun& planne
 PlanReply SqliteCalls::Call(const PlanCall& call) {
   PlanReply reply;
   for (const MoveCall& move : call.supersede) reply.supersede.push_back(Call(move));
+  planning_ = &call;
   planning_started_ = false;
-  for (const PlannedRun& planned : call.runs) reply.runs.push_back(PlanOne(call, planned));
+  for (const PlannedRun& planned : call.runs) reply.runs.push_back(PlanOne(planned));
   bool started = planning_started_;
   planning_ = nullptr;
   planning_started_ = false;

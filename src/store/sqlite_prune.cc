@@ -29,6 +29,12 @@ ORDER BY seq
 LIMIT ?
 )sql";
 
+// The run that was written last, and the run of the newest decision: numbers of rows that go could be given
+// again.
+constexpr const char* kNewestRows = R"sql(
+SELECT (SELECT max(seq) FROM run), (SELECT run FROM decision ORDER BY id DESC LIMIT 1)
+)sql";
+
 constexpr const char* kNewer = R"sql(
 SELECT seq
 FROM run
@@ -49,12 +55,6 @@ DELETE FROM attempt
 WHERE run = ?
 )sql";
 
-// A number of a dropped run may be given again, and a slot must not come with it.
-constexpr const char* kDropSlots = R"sql(
-DELETE FROM slot
-WHERE run = ?
-)sql";
-
 constexpr const char* kDropRun = R"sql(
 DELETE FROM run
 WHERE seq = ?
@@ -66,6 +66,7 @@ WHERE id IN (SELECT id
              FROM decision
              WHERE run IS NULL
                AND last_at < ?
+               AND id < (SELECT max(id) FROM decision)
              ORDER BY id
              LIMIT ?)
 )sql";
@@ -75,6 +76,7 @@ DELETE FROM note
 WHERE id IN (SELECT id
              FROM note
              WHERE at < ?
+               AND id < (SELECT max(id) FROM note)
              ORDER BY id
              LIMIT ?)
 )sql";
@@ -85,6 +87,7 @@ WHERE seq IN (SELECT seq
               FROM alert
               WHERE created_at < ?
                 AND state <> 'pending'
+                AND seq < (SELECT max(seq) FROM alert)
               ORDER BY seq
               LIMIT ?)
 )sql";
@@ -94,6 +97,7 @@ DELETE FROM audit
 WHERE id IN (SELECT id
              FROM audit
              WHERE at < ?
+               AND id < (SELECT max(id) FROM audit)
              ORDER BY id
              LIMIT ?)
 )sql";
@@ -135,6 +139,14 @@ int64_t SqliteCalls::PruneRuns(const PruneCall& call) {
         look.push_back(std::move(seen));
         return true;
       });
+  int64_t newest_run = 0;
+  int64_t newest_decision_run = 0;
+  session_.One(
+      kNewestRows, [](Put&) {},
+      [&](Take& take) {
+        newest_run = take.Number();
+        newest_decision_run = take.Number();
+      });
   int64_t rows = 0;
   bool to_the_end = look.size() < static_cast<size_t>(kLookMax);
   for (const Seen& seen : look) {
@@ -145,6 +157,7 @@ int64_t SqliteCalls::PruneRuns(const PruneCall& call) {
     position = seen.seq;
     const Run& run = seen.run;
     if (!IsFinal(run.state) || run.state_since >= call.before) continue;
+    if (seen.seq == newest_run || seen.seq == newest_decision_run) continue;
     bool keep =
         KeyIsKept(call, run, now_) ||
         !session_.One(
@@ -154,7 +167,6 @@ int64_t SqliteCalls::PruneRuns(const PruneCall& call) {
     session_.Exec(kDropAttempts, [&](Put& put) { put << seen.seq; });
     rows += session_.changes();
     if (keep) continue;
-    session_.Exec(kDropSlots, [&](Put& put) { put << seen.seq; });
     session_.Exec(kDropRun, [&](Put& put) { put << seen.seq; });
     ++rows;
     if (session_.failed()) return 0;

@@ -89,12 +89,6 @@ void ReadAll(SqlSession& session, const char* sql, T (*take_row)(Take&), std::ve
       });
 }
 
-bool OnlyReads(const std::vector<StoreCall>& batch) {
-  return std::all_of(batch.begin(), batch.end(), [](const StoreCall& call) {
-    return std::holds_alternative<FindRunsCall>(call) || std::holds_alternative<FindNonceCall>(call);
-  });
-}
-
 }  // namespace
 
 SqliteStore::SqliteStore(const std::string& folder, const Clock& clock)

@@ -141,7 +141,7 @@ StoreFault StoreFolder::Inspect(bool init, Instant now, bool& found) const {
                "Restore it (cp BACKUP ",
                database,
                "), or start a new store with `duecourse serve --init`: it is in force from then on, "
-               "and windows already open today are not run unless --catch-up"));
+               "and windows already open owe nothing"));
   }
   if (Exists(log)) {
     std::string aside = StrCat(log, ".old-", now.ms);
