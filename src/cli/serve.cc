@@ -36,6 +36,14 @@ bool ClockOptions(const Args& args, Millis* offset, double* rate) {
     return false;
   }
   *offset = negative ? Millis{-span->count} : *span;
+  if (args.Has("--clock-at")) {
+    Result<Instant> at = ParseUtc(args.Get("--clock-at"));
+    if (!at.ok()) {
+      std::fprintf(stderr, "--clock-at: %s\n", at.error().message().c_str());
+      return false;
+    }
+    *offset = *offset + (*at - SystemClock().Wall());
+  }
   *rate = std::strtod(args.Get("--clock-rate", "1").c_str(), nullptr);
   if (*rate > 0 && *rate <= 10'000) return true;
   std::fprintf(stderr, "--clock-rate must be a number above 0 and at most 10000\n");

@@ -20,6 +20,7 @@ std::vector<Verb> ServingVerbs() {
         {"--tcp", true, "also listen on this loopback port"},
         {"--log-level", true, "debug, info, warning or error (default info)"},
         {"--clock-offset", true, "for tests: add this to the wall clock, e.g. 36h or -2d"},
+        {"--clock-at", true, "for tests: the wall clock shows this instant at the start"},
         {"--clock-rate", true, "for tests: how many seconds pass in one real second"}},
        ServeVerb},
       {"check",

@@ -274,7 +274,7 @@ HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& read
   }
   if (query.path == "/api/v1/version") {
     Json body = Json::MakeObject();
-    body.Set("version", kVersion).Set("zone_data", ZoneDataVersion()).Set("node", backend.node());
+    body.Set("version", kVersion).Set("zone_data", ZoneDataVersion()).Set("node", backend.node()).Set("now", FormatUtc(backend.now()));
     body.Set("rule_version", backend.figures().rule_version).Set("tasks", backend.figures().tasks);
     return JsonResponse(200, body);
   }
