@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "rule/alias.h"
+#include "rule/secret.h"
 
 namespace duecourse {
 namespace {
@@ -65,6 +66,7 @@ class ConditionShape {
           {"conflict",
            StrCat("one entry names two conditions, ", named[0]->written, " and ", named[1]->written),
            "write an entry for each"});
+      item = MakeScalar(item.place, std::string(kHiddenValue));
       return;
     }
     YamlPlace place = tree.Find(named[0]->written)->place;

@@ -45,7 +45,7 @@ std::string FlowYaml(const YamlNode& node) {
     case YamlNode::Kind::kNull:
       return "null";
     case YamlNode::Kind::kScalar:
-      return node.quoted ? QuoteYaml(node.scalar) : YamlScalar(node.scalar);
+      return node.quoted || !IsPlainYaml(node.scalar) ? QuoteYaml(node.scalar) : node.scalar;
     case YamlNode::Kind::kSequence: {
       std::vector<std::string> items;
       for (const YamlNode& item : node.items) items.push_back(FlowYaml(item));

@@ -109,8 +109,10 @@ RuleBody ParseRule(YamlNode& rule, Reader& reader) {
   parts.ParseRetry(MapView(reader, root.Get("retry")));
   parts.ParseIdempotency(MapView(reader, root.Get("idempotency")));
   parts.ParseExecution(MapView(reader, root.Get("execution")));
-  if (!root.Has("execution") && !trigger.Has("external")) {
-    reader.Missing(rule.place, "execution", "nothing says what this rule does",
+  // Another scheduler that asks only whether it may run does the work itself.
+  if (body.execution.kind == ExecutionRule::Kind::kNone && !trigger.Has("external")) {
+    YamlPlace place = root.Has("execution") ? root.Get("execution").node->place : rule.place;
+    reader.Missing(place, "execution", "nothing says what this rule does",
                    "write command, shell, http or noop under execution");
   }
   MapView on_success(reader, root.Get("on_success"));

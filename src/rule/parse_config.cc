@@ -37,6 +37,7 @@ class ConfigParser {
     for (const Field& item : reader_.Items(root.Get("maintenance"))) ParseMaintenance(item);
     config_.file_roots = Texts(root.Get("file_roots"));
     config_.http_allow = Texts(root.Get("http_allow"));
+    RefuseUrls(root.Get("http_allow"));
     reader_.Duration(root.Get("drain_timeout"), Millis{0}, Hours(24), &config_.drain_timeout);
     reader_.Duration(root.Get("retention"), Days(1), Days(3650), &config_.retention);
     reader_.Boolean(root.Get("allow_unsafe_durability"), &config_.allow_unsafe_durability);
@@ -67,6 +68,25 @@ class ConfigParser {
       if (reader_.Text(item, &text)) texts.push_back(std::move(text));
     }
     return texts;
+  }
+
+  // The network's own reading of these comes when something is called; a URL in their place is seen here.
+  void RefuseUrls(const Field& field) {
+    for (const Field& item : reader_.Items(field)) {
+      const std::string& text = item.node->scalar;
+      std::string_view host = std::string_view(text).substr(0, text.find('/'));
+      std::string_view bits =
+          host.size() == text.size() ? "0" : std::string_view(text).substr(host.size() + 1);
+      bool clean = std::all_of(host.begin(), host.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view(".:-_*").find(c) != std::string_view::npos;
+      });
+      if (clean && ParseInteger(bits)) continue;
+      reader_.Fault(
+          item,
+          {"bad_value", StrCat("expected a host, an address or a network, got ", ShowValue(*item.node, "")),
+           "write loopback, private, 192.168.7.0/24 or agent.internal"});
+    }
   }
 
   void ParseChannel(const std::string& name, const Field& field) {

@@ -101,10 +101,6 @@ void RuleParts::ParseKind(const MapView& execution) {
                                     " says already what this rule does"),
                              "keep one of command, shell, http and noop"});
   }
-  if (kinds.empty()) {
-    reader_.Missing(execution.field().node->place, "execution", "nothing says what this rule does",
-                    "write command, shell, http or noop");
-  }
   if (Field command = execution.Get("command")) {
     out.kind = ExecutionRule::Kind::kCommand;
     out.command = ReadCommand(command);
@@ -176,7 +172,7 @@ bool RuleParts::ParseErrorRule(const MapView& map, ErrorRule* out) {
   }
   if (!reader_.Choose(map.Get("as"), kFailureClassNames, &out->as)) return false;
   if (out->kind == ErrorRule::Kind::kOutput) return reader_.Text(kinds[0], &out->contains);
-  
+
   int low = out->kind == ErrorRule::Kind::kStatus ? 100 : 1;
   int high = out->kind == ErrorRule::Kind::kStatus ? 599 : out->kind == ErrorRule::Kind::kExit ? 255 : 64;
   for (const Field& item : reader_.Items(kinds[0])) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "rule/defaults.h"
 #include "rule/parse.h"
+#include "rule/secret.h"
 
 namespace duecourse {
 namespace {
@@ -23,6 +24,7 @@ void RuleParts::ParsePreconditions(const Field& list) {
 
 void RuleParts::ParsePrecondition(const Field& item) {
   if (item.node->kind != YamlNode::Kind::kMap) {
+    if (item.node->scalar == kHiddenValue) return;  // refused already
     reader_.Fault(item, {"wrong_type", StrCat("expected a condition, got ", KindName(*item.node)),
                          "write {file: {path: …}}, or {flag: NAME}"});
     return;

@@ -158,9 +158,13 @@ std::string QuoteYaml(std::string_view text) {
   return out + "\"";
 }
 
+bool IsPlainYaml(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsPlainCharacter) && text != "-" && text != "." &&
+         !text.starts_with("---") && !text.starts_with("...");
+}
+
 std::string YamlScalar(std::string_view text) {
-  bool plain = std::all_of(text.begin(), text.end(), IsPlainCharacter) && !ReadsAsOther(text) &&
-               text.front() != '-' && text.front() != '.' && text.front() != '+';
+  bool plain = IsPlainYaml(text) && !ReadsAsOther(text) && text.front() != '-' && text.front() != '.' && text.front() != '+';
   return plain ? std::string(text) : QuoteYaml(text);
 }
 

@@ -27,6 +27,7 @@ struct PrintNode {
 // and {}.
 std::string YamlScalar(std::string_view text);
 std::string QuoteYaml(std::string_view text);
+bool IsPlainYaml(std::string_view text);  // may stand without quotes; what a reader takes it for is another matter
 std::string FlowList(const std::vector<std::string>& yaml_items);  // "[a, b]"
 std::string JsonFlow(const Json& json);
 PrintNode ScalarNode(std::string yaml, bool is_default = false);

@@ -82,8 +82,9 @@ Millis DefaultJitter(const RetryRule& retry) { return retry.backoff.empty() ? Mi
 Millis DefaultHeartbeat(Millis ttl) { return {ttl.count / 4}; }
 
 bool RendersDate(const Template& name) {
-  static constexpr std::array<const char*, 8> kDated = {
-      "business_date", "date", "target_date", "scheduled_at", "iso_week", "year", "business_month", "day"};
+  static constexpr std::array<const char*, 10> kDated = {
+      "business_date", "date",           "target_date", "scheduled_at", "iso_week",
+      "year",          "business_month", "day",         "month",        "iso_week_number"};
   return std::any_of(kDated.begin(), kDated.end(), [&](const char* variable) { return name.Uses(variable); });
 }
 

@@ -17,7 +17,8 @@ bool HoldsSecret(std::string_view text);
 // "--token": the argument after it is a secret.
 bool IntroducesSecret(std::string_view argument);
 // Stands in the tree where a secret was written, so that no later message can show it.
-inline constexpr std::string_view kHiddenValue = "***";
+// (No text that is read can hold this character.)
+inline constexpr std::string_view kHiddenValue = "\x01";
 
 // Names of environment variables that a rule may set; the text says what is wrong, empty where it is fine.
 std::string EnvironmentNameFault(std::string_view name);
