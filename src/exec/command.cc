@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "exec/failpoint.h"
-#include "exec/marker.h"
+#include "exec/journal.h"
 
 namespace duecourse {
 namespace {
@@ -17,47 +17,45 @@ constexpr int64_t kSweepPauseUs = 1'000'000;
 CommandRunner::CommandRunner(Options options, Pool& pool)
     : options_(options),
       pool_(pool),
-      launcher_(options.exec, options.clock, options.soft_files),
+      launcher_(options.exec, options.clock, options.journal, options.soft_files),
       finisher_(options.exec, options.clock, options.log),
+      slots_(options.slots),
       watch_({options.clock, options.log, options.exec.clock_rate,
               [this](std::unique_ptr<Child> child) { PostFinish(std::move(child)); }}) {}
 
 void CommandRunner::Start(StartRequest request) {
   {
     MutexLock lock(mutex_);
-    Place& place = places_[AttemptName(request.ref)];
-    if (in_use_ >= options_.slots) {
-      waiting_.push_back(std::move(request));
-      return;
-    }
-    place.waiting = false;
-    ++in_use_;
+    places_[AttemptName(request.ref)];
   }
-  PostLaunch(std::move(request), 0);
+  std::optional<StartRequest> admitted = slots_.Enter(std::move(request));
+  if (admitted.has_value()) PostLaunch(*std::move(admitted), 0);
 }
 
 void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
-  bool dropped = false;
+  if (slots_.Drop(ref)) {
+    {
+      MutexLock lock(mutex_);
+      places_.erase(AttemptName(ref));
+    }
+    // Not from here: whoever calls Kill may hold what the sink needs.
+    pool_.Post(MakeJob([this, ref, why] {
+      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
+                                                       slots_.count(), " command slots")));
+    }));
+    return;
+  }
   {
     MutexLock lock(mutex_);
     auto found = places_.find(AttemptName(ref));
     if (found == places_.end()) return;
     Place& place = found->second;
-    if (place.waiting) {
-      std::erase_if(waiting_, [&ref](const StartRequest& request) { return request.ref == ref; });
-      places_.erase(found);
-      dropped = true;
-    } else if (!place.watched) {
+    if (!place.watched) {
       if (!place.kill.has_value()) place.kill = why;
       return;
     }
   }
-  if (!dropped) return watch_.Kill(ref, why);
-  // Not from here: whoever calls Kill may hold what the sink needs.
-  pool_.Post(MakeJob([this, ref, why] {
-    options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
-                                                     options_.slots, " command slots")));
-  }));
+  watch_.Kill(ref, why);
 }
 
 void CommandRunner::PostLaunch(StartRequest request, int tries) {
@@ -114,14 +112,42 @@ void CommandRunner::PostFinish(std::unique_ptr<Child> child) {
 }
 
 void CommandRunner::Finish(std::unique_ptr<Child> child) {
-  if (!finisher_.EndLeftovers(*child)) {
-    constexpr int64_t kAgainUs = 1'000'000;
-    watch_.AfterReal(kAgainUs,
-                     MakeJob([this, child = std::move(child)]() mutable { PostFinish(std::move(child)); }));
-    return;
-  }
-  Ending ending = finisher_.Finish(*child);
+  if (!finisher_.EndedAlone(*child)) return PostCleanUp(std::move(child));
   if (Finisher::NeedsSweep(*child)) NoteForSweep(*child);
+  Report(std::move(child));
+}
+
+void CommandRunner::PostCleanUp(std::unique_ptr<Child> child) {
+  bool first = false;
+  {
+    MutexLock lock(mutex_);
+    first = to_clean_.empty();
+    to_clean_.push_back(std::move(child));
+  }
+  if (first) pool_.Post(MakeJob([this] { CleanUp(); }));
+}
+
+void CommandRunner::CleanUp() {
+  constexpr int64_t kAgainUs = 1'000'000;
+  std::vector<std::unique_ptr<Child>> children;
+  {
+    MutexLock lock(mutex_);
+    std::swap(children, to_clean_);
+  }
+  const std::vector<bool> gone = finisher_.EndLeftovers(children);
+  for (size_t i = 0; i < children.size(); ++i) {
+    if (gone[i]) {
+      pool_.Post(MakeJob([this, child = std::move(children[i])]() mutable { Report(std::move(child)); }));
+    } else {
+      watch_.AfterReal(kAgainUs, MakeJob([this, child = std::move(children[i])]() mutable {
+                         PostCleanUp(std::move(child));
+                       }));
+    }
+  }
+}
+
+void CommandRunner::Report(std::unique_ptr<Child> child) {
+  Ending ending = finisher_.Finish(*child);
   Failpoint("exec.before_end");
   const AttemptRef ref = child->ref;
   child.reset();  // whoever hears of the end finds nothing of it left
@@ -129,18 +155,11 @@ void CommandRunner::Finish(std::unique_ptr<Child> child) {
 }
 
 void CommandRunner::End(const AttemptRef& ref, Ending ending) {
-  std::optional<StartRequest> next;
   {
     MutexLock lock(mutex_);
     places_.erase(AttemptName(ref));
-    if (waiting_.empty()) {
-      --in_use_;
-    } else {
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-      places_.at(AttemptName(next->ref)).waiting = false;
-    }
   }
+  std::optional<StartRequest> next = slots_.Leave();
   if (next.has_value()) PostLaunch(*std::move(next), 0);
   options_.sink.ended(ref, std::move(ending));
 }

@@ -6,18 +6,19 @@
 // threads: `started` before `ended`, and `ended` once for each Start.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "exec/finish.h"
 #include "exec/launch.h"
 #include "exec/pool.h"
+#include "exec/slots.h"
 #include "exec/watch.h"
 
 namespace duecourse {
@@ -33,6 +34,7 @@ class CommandRunner {
     const ExecSink& sink;
     const Clock& clock;
     Log& log;
+    StartJournal& journal;
     int slots = 1;
     uint64_t soft_files = 1024;
   };
@@ -45,7 +47,6 @@ class CommandRunner {
 
  private:
   struct Place {
-    bool waiting = true;  // for a slot
     bool watched = false;
     std::optional<KillWhy> kill;  // asked for before it was watched
   };
@@ -55,6 +56,9 @@ class CommandRunner {
   void OnRunning(std::unique_ptr<Child> child);
   void PostFinish(std::unique_ptr<Child> child);
   void Finish(std::unique_ptr<Child> child);
+  void PostCleanUp(std::unique_ptr<Child> child);
+  void CleanUp();
+  void Report(std::unique_ptr<Child> child);
   void End(const AttemptRef& ref, Ending ending);
   void NoteForSweep(const Child& child);
   void Sweep();
@@ -63,11 +67,10 @@ class CommandRunner {
   Pool& pool_;
   const Launcher launcher_;
   const Finisher finisher_;
+  Slots slots_;
   Mutex mutex_;
-  std::unordered_map<std::string, Place> places_
-      GUARDED_BY(mutex_);  // of every attempt not yet ended, by name
-  std::deque<StartRequest> waiting_ GUARDED_BY(mutex_);
-  int in_use_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, Place> places_ GUARDED_BY(mutex_);  // of all that have not ended, by name
+  std::vector<std::unique_ptr<Child>> to_clean_ GUARDED_BY(mutex_);
   std::set<std::pair<std::string, int64_t>> to_sweep_ GUARDED_BY(mutex_);
   Watch watch_;  // last: its callbacks use all of the above
 };

@@ -277,7 +277,8 @@ TEST_F(CommandTest, Scenario05HangingCommandsCostNoThreadAndDelayNobody) {
   EXPECT_EQ(threads(), before);
   const int64_t begin = MonotonicMicros();
   EXPECT_EQ(Run(Shell("beat", "true")).code, 0);
-  EXPECT_LT(MonotonicMicros() - begin, 1'000'000);
+  EXPECT_LT(MonotonicMicros() - begin,
+            10'000'000);  // milliseconds, but on a busy machine; they hang for 600 s
   for (int i = 0; i < 100; ++i) executor().Kill({StrCat("hung", i), 1, 1}, KillWhy::kShutdown);
   EXPECT_TRUE(sink_.EndedCount(102));
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/file.h"
 #include "base/secret.h"
@@ -18,13 +19,20 @@ constexpr std::string_view kContextPrefix = "DUECOURSE_";
 constexpr size_t kAccountEntryMax = 64u << 10;
 constexpr int kGroupsMax = 1024;
 
-// getpwnam_r or getpwuid_r, as `look` says; nothing where there is no such account.
+// getpwnam_r or getpwuid_r, as `look` says. False where there is no such account; errors: it could not be
+// looked up.
 template <typename Look>
-bool LookUpAccount(Look look, Account& account) {
+Result<bool> LookUpAccount(Look look, Account& account) {
   std::vector<char> buffer(kAccountEntryMax);
   passwd entry{};
   passwd* found = nullptr;
-  if (look(&entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return false;
+  const int error = look(&entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) {
+    // getpwnam(3): these say "not found" on one system or another.
+    const bool absent = error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+    if (absent) return false;
+    return Error(StrCat("the account database: ", ErrnoText(error)));
+  }
   account.uid = entry.pw_uid;
   account.gid = entry.pw_gid;
   account.name = entry.pw_name;
@@ -33,7 +41,7 @@ bool LookUpAccount(Look look, Account& account) {
   return true;
 }
 
-bool LookUpUid(uid_t uid, Account& account) {
+Result<bool> LookUpUid(uid_t uid, Account& account) {
   return LookUpAccount([uid](passwd* entry, char* buffer, size_t size,
                              passwd** found) { return ::getpwuid_r(uid, entry, buffer, size, found); },
                        account);
@@ -67,7 +75,8 @@ void SetBase(const EnvironmentPlan& plan, Environment& environment) {
 
 Account OwnAccount() {
   Account account;
-  if (!LookUpUid(::geteuid(), account)) {
+  Result<bool> found = LookUpUid(::geteuid(), account);
+  if (!found.ok() || !*found) {
     account.name = std::to_string(::geteuid());
     account.home = "/";
   }
@@ -78,16 +87,17 @@ Account OwnAccount() {
 
 Result<Account> FindAccount(const std::string& user) {
   Account account;
-  bool found = LookUpAccount(
+  Result<bool> found = LookUpAccount(
       [&user](passwd* entry, char* buffer, size_t size, passwd** result) {
         return ::getpwnam_r(user.c_str(), entry, buffer, size, result);
       },
       account);
   std::optional<int64_t> number = ParseInteger(user);
-  if (!found && number.has_value() && *number >= 0 && *number < UINT32_MAX) {
+  if (found.ok() && !*found && number.has_value() && *number >= 0 && *number < UINT32_MAX) {
     found = LookUpUid(static_cast<uid_t>(*number), account);
   }
-  if (!found) return Error(StrCat("user ", user, " is not known on this machine"));
+  if (!found.ok()) return found.error().Wrap(StrCat("user ", user));
+  if (!*found) return Error(StrCat("user ", user, " is not known on this machine"));
   account.groups.resize(kGroupsMax);
   int count = kGroupsMax;
   if (::getgrouplist(account.name.c_str(), account.gid, account.groups.data(), &count) < 0) {
@@ -133,6 +143,10 @@ std::string ContextMember(std::string_view name) {
 }
 
 Result<std::string> RequestSecret(const StartRequest& request, const SecretRef& secret) {
+  if (secret.env.empty() && request.folder.empty() && !secret.file.starts_with('/')) {
+    return Error(StrCat("secret file ", secret.file,
+                        ": the folder of its rule is not known; an absolute path is needed"));
+  }
   return ReadSecret(secret.env, secret.file, request.folder);
 }
 

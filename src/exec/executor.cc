@@ -11,8 +11,9 @@
 #include "base/text.h"
 #include "exec/command.h"
 #include "exec/exec.h"
+#include "exec/http.h"
 #include "exec/inspect.h"
-#include "exec/marker.h"
+#include "exec/journal.h"
 #include "exec/noop.h"
 
 namespace duecourse {
@@ -82,14 +83,17 @@ class LocalExecutor : public Executor {
   LocalExecutor(ExecOptions options, const Clock& clock, Log& log, ExecSink sink, Limits limits)
       : options_(std::move(options)),
         sink_(std::move(sink)),
+        journal_(options_.data_folder, BootId(), log),
         pool_(options_.spawn_threads),
-        commands_({options_, sink_, clock, log, limits.command_slots, limits.soft_before}, pool_),
-        noops_(options_, sink_, pool_, commands_.watch()),
-        inspector_(options_, sink_, pool_) {}
+        commands_({options_, sink_, clock, log, journal_, limits.command_slots, limits.soft_before}, pool_),
+        agents_({options_, sink_, clock, log, journal_, limits.http_slots}, pool_),
+        noops_(sink_, journal_, pool_, commands_.watch()),
+        inspector_(options_, sink_, journal_, pool_) {}
 
   ~LocalExecutor() override {
     commands_.Stop();
     pool_.Stop();
+    agents_.Stop();  // after the pool, whose threads use the client
   }
 
   void Start(StartRequest request) override {
@@ -101,6 +105,7 @@ class LocalExecutor : public Executor {
       case ExecutionRule::Kind::kNoop:
         return noops_.Start(std::move(request));
       case ExecutionRule::Kind::kHttp:
+        return agents_.Start(std::move(request));
       case ExecutionRule::Kind::kNone:
         break;
     }
@@ -109,20 +114,23 @@ class LocalExecutor : public Executor {
 
   void Kill(const AttemptRef& ref, KillWhy why) override {
     commands_.Kill(ref, why);
+    agents_.Kill(ref, why);
     noops_.Kill(ref, why);
   }
 
   void Inspect(const AttemptRef& ref, bool same_boot) override { inspector_.Inspect(ref, same_boot); }
 
   void Forget(const AttemptRef& ref) override {
-    pool_.Post(MakeJob([this, ref] { RemoveMarker(options_.data_folder, ref); }));
+    pool_.Post(MakeJob([this, ref] { journal_.End(ref); }));
   }
 
  private:
   const ExecOptions options_;
   const ExecSink sink_;
+  StartJournal journal_;
   Pool pool_;
   CommandRunner commands_;
+  HttpRunner agents_;
   NoopRunner noops_;
   Inspector inspector_;
 };

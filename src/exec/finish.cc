@@ -8,9 +8,10 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
 
 #include "base/text.h"
-#include "exec/marker.h"
+#include "exec/journal.h"
 #include "exec/output.h"
 #include "exec/process.h"
 #include "exec/report.h"
@@ -18,7 +19,7 @@
 namespace duecourse {
 namespace {
 
-constexpr int kEndWaitMs = 2'000;
+constexpr int kEndWaitMs = 1'000;
 constexpr int kRestReadsMax = 64;
 constexpr size_t kTailBytes = 4096;  // of each stream, for `errors` by text
 constexpr size_t kSummaryLineMax = 300;
@@ -31,13 +32,29 @@ void Reap(Child& child) {
   child.reaped = true;
 }
 
-// What a process that outlived the direct child is known by: its session or group, whose number cannot be
-// used again while anybody is in it, or the environment it inherited.
-bool BelongsTo(const Child& child, const SeenProcess& process) {
-  if (process.stat.pid == child.pid) return false;
-  if (process.stat.session == child.pid || process.stat.group == child.pid) return true;
-  return process.marked && process.run_id == child.ref.run_id && process.fence == child.ref.fence;
-}
+// Whose a process is that outlived the direct child. It is known by its session or group, whose number cannot
+// be used again while anybody is in it or its leader is not reaped, or by the environment it inherited.
+class Survivors {
+ public:
+  void Add(int index, const Child& child) {
+    leaders_[child.pid] = index;
+    marks_[{child.ref.run_id, child.ref.fence}] = index;
+  }
+  int Of(const SeenProcess& process) const {
+    if (leaders_.count(process.stat.pid) > 0) return -1;
+    for (pid_t number : {process.stat.session, process.stat.group}) {
+      auto leader = leaders_.find(number);
+      if (leader != leaders_.end()) return leader->second;
+    }
+    if (!process.marked) return -1;
+    auto mark = marks_.find({process.run_id, process.fence});
+    return mark == marks_.end() ? -1 : mark->second;
+  }
+
+ private:
+  std::map<pid_t, int> leaders_;
+  std::map<std::pair<std::string, int64_t>, int> marks_;
+};
 
 std::string LastLine(const Capture& capture) {
   std::string tail = capture.Last(kTailBytes);
@@ -140,35 +157,47 @@ bool Finisher::NeedsSweep(const Child& child) {
   return !child.kill.has_value() && !child.closed_after_exit && !child.rule->execution.keep_background;
 }
 
-bool Finisher::EndLeftovers(Child& child) const {
-  const bool keep = child.rule->execution.keep_background && !child.kill.has_value();
-  if (!keep && !child.kill.has_value() && !child.closed_after_exit) {
-    // The quick way of nearly all: both streams at their ends, and nobody left in the group. Only after the
-    // reaping does a group without members answer so.
-    Reap(child);
-    if (::kill(-child.pid, 0) != 0 && errno == ESRCH) return true;
+bool Finisher::EndedAlone(Child& child) const {
+  if (child.kill.has_value() || child.closed_after_exit || child.rule->execution.keep_background)
+    return false;
+  // Only after the reaping does a group without members answer so.
+  Reap(child);
+  return ::kill(-child.pid, 0) != 0 && errno == ESRCH;
+}
+
+std::vector<bool> Finisher::EndLeftovers(const std::vector<std::unique_ptr<Child>>& children) const {
+  Survivors kept, unwanted;
+  bool any_kept = false;
+  for (size_t i = 0; i < children.size(); ++i) {
+    const bool keep = children[i]->rule->execution.keep_background && !children[i]->kill.has_value();
+    (keep ? kept : unwanted).Add(static_cast<int>(i), *children[i]);
+    any_kept = any_kept || keep;
   }
-  if (keep) {
+  if (any_kept) {
     for (const SeenProcess& process : ListProcesses(options_.store_id, true)) {
-      if (BelongsTo(child, process)) child.others_kept.push_back(process.stat.pid);
+      const int index = kept.Of(process);
+      if (index >= 0) children[static_cast<size_t>(index)]->others_kept.push_back(process.stat.pid);
     }
-    Reap(child);
-    return true;
   }
-  std::vector<EndedProcesses> result = KillProcesses(
-      options_.store_id, 1,
-      [&child](const SeenProcess& process) { return BelongsTo(child, process) ? 0 : -1; }, kEndWaitMs);
-  child.others_ended.insert(child.others_ended.end(), result[0].ended.begin(), result[0].ended.end());
-  if (!result[0].alive.empty()) {
+  std::vector<EndedProcesses> results = KillProcesses(
+      options_.store_id, children.size(),
+      [&unwanted](const SeenProcess& process) { return unwanted.Of(process); }, kEndWaitMs);
+  std::vector<bool> gone;
+  for (size_t i = 0; i < children.size(); ++i) {
+    Child& child = *children[i];
+    child.others_ended.insert(child.others_ended.end(), results[i].ended.begin(), results[i].ended.end());
+    gone.push_back(results[i].alive.empty());
+    if (gone.back()) {
+      Reap(child);
+      continue;
+    }
     log_.Warning("process_does_not_end",
                  Json::MakeObject()
                      .Set("attempt", AttemptName(child.ref))
-                     .Set("pids", Pids(result[0].alive))
+                     .Set("pids", Pids(results[i].alive))
                      .Set("next", "KILL is sent again; the attempt ends when they have"));
-    return false;
   }
-  Reap(child);
-  return true;
+  return gone;
 }
 
 void Finisher::ReadRest(ChildStream& stream) const {
@@ -208,7 +237,10 @@ void Finisher::ReadResult(Child& child, Ending& ending) const {
       ApplyReportText(text, "result file", ending);
     }
   }
-  if (child.scratch.empty()) return;
+  if (child.scratch.empty()) {
+    if (fd.valid()) ::unlink(child.result_path.c_str());
+    return;
+  }
   ::unlinkat(child.result_folder.get(), "result", 0);
   if (::rmdir(child.scratch.c_str()) != 0) {
     log_.Warning("scratch_folder_left",

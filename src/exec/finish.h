@@ -20,14 +20,18 @@ class Finisher {
   Finisher(const ExecOptions& options, const Clock& clock, Log& log)
       : options_(options), clock_(clock), log_(log) {}
 
-  // Ends what is left of it (by KILL: the direct child has ended, and with it the work), or counts it where
-  // the rule keeps background children and nobody ended the attempt by force. False: something does not end,
-  // ask again; the attempt must not be reported meanwhile, or another one of its key would run beside it.
-  bool EndLeftovers(Child& child) const;
+  // The quick way of nearly all: both streams at their ends, nobody left in the group. False: EndLeftovers is
+  // needed.
+  bool EndedAlone(Child& child) const;
+  // Ends what is left of each (by KILL: the direct child has ended, and with it the work), or counts it where
+  // the rule keeps background children and nobody ended the attempt by force. One look at all processes
+  // serves all. For each false where something does not end: ask again; the attempt must not be reported
+  // meanwhile, or another one of its key would run beside it.
+  std::vector<bool> EndLeftovers(const std::vector<std::unique_ptr<Child>>& children) const;
   Ending Finish(Child& child) const;
-  // Processes of these attempts that hid from EndLeftovers (own session, own output) are ended and logged.
+  // Processes of these attempts that hid from EndedAlone (own session, own output) are ended and logged.
   void Sweep(const std::set<std::pair<std::string, int64_t>>& attempts) const;
-  // True where EndLeftovers took the quick way, which cannot see such processes.
+  // True where EndedAlone may have been taken in by such processes.
   static bool NeedsSweep(const Child& child);
 
  private:

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "exec/marker.h"
 #include "exec/process.h"
 
 namespace duecourse {
@@ -39,7 +38,7 @@ void Describe(const EndedProcesses& processes, Inspection& inspection) {
 // Which attempt a living process belongs to.
 class Owners {
  public:
-  void Add(int index, const AttemptRef& ref, const MarkerFacts& marker) {
+  void Add(int index, const AttemptRef& ref, const StartJournal::Facts& marker) {
     marks_[{ref.run_id, ref.fence}] = index;
     if (marker.pid <= 0 || marker.start <= 0) return;
     leaders_[{marker.pid, marker.start}] = index;
@@ -73,8 +72,8 @@ void RemoveScratch(const std::string& scratch) {
 
 }  // namespace
 
-Inspector::Inspector(const ExecOptions& options, const ExecSink& sink, Pool& pool)
-    : options_(options), sink_(sink), pool_(pool), boot_id_(BootId()) {}
+Inspector::Inspector(const ExecOptions& options, const ExecSink& sink, StartJournal& journal, Pool& pool)
+    : options_(options), sink_(sink), journal_(journal), pool_(pool) {}
 
 void Inspector::Inspect(const AttemptRef& ref, bool same_boot) {
   bool first = false;
@@ -99,18 +98,18 @@ void Inspector::Run() {
   for (const Asked& one : asked) {
     Inspection answer;
     answer.ref = one.ref;
-    Result<MarkerFacts> marker = ReadMarker(options_.data_folder, one.ref);
-    if (!one.same_boot ||
-        (marker.ok() && marker->there && marker->boot_id != boot_id_ && !marker->boot_id.empty())) {
+    StartJournal::Facts marker;
+    if (one.same_boot) marker = journal_.Look(one.ref);
+    if (!one.same_boot) {
       answer.text = "the machine was started again since: nothing of it can be running";
-    } else if (marker.ok() && !marker->there) {
+    } else if (marker.started == StartJournal::Facts::Started::kNever) {
       answer.found = Inspection::Found::kNotStarted;
       answer.text = "it has no start marker, so it never started";
     } else {
-      owners.Add(static_cast<int>(looked.size()), one.ref, marker.ok() ? *marker : MarkerFacts());
+      owners.Add(static_cast<int>(looked.size()), one.ref, marker);
       looked.push_back(answers.size());
     }
-    scratches.push_back(marker.ok() ? marker->scratch : "");
+    scratches.push_back(marker.scratch);
     answers.push_back(std::move(answer));
   }
   if (!looked.empty()) {
@@ -120,7 +119,10 @@ void Inspector::Run() {
     for (size_t i = 0; i < looked.size(); ++i) Describe(results[i], answers[looked[i]]);
   }
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i].found == Inspection::Found::kGone) RemoveScratch(scratches[i]);
+    if (answers[i].found == Inspection::Found::kGone) {
+      RemoveScratch(scratches[i]);
+      ::unlink(ResultPath(options_.data_folder, answers[i].ref).c_str());
+    }
     sink_.inspected(std::move(answers[i]));
   }
 }

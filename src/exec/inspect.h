@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "exec/exec.h"
+#include "exec/journal.h"
 #include "exec/pool.h"
 
 namespace duecourse {
@@ -24,7 +25,7 @@ inline constexpr int kInspectWaitMs = 1'500;
 
 class Inspector {
  public:
-  Inspector(const ExecOptions& options, const ExecSink& sink, Pool& pool);
+  Inspector(const ExecOptions& options, const ExecSink& sink, StartJournal& journal, Pool& pool);
   void Inspect(const AttemptRef& ref, bool same_boot);
 
  private:
@@ -36,8 +37,8 @@ class Inspector {
 
   const ExecOptions& options_;
   const ExecSink& sink_;
+  StartJournal& journal_;
   Pool& pool_;
-  const std::string boot_id_;
   Mutex mutex_;
   std::vector<Asked> asked_ GUARDED_BY(mutex_);
 };

@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <array>
 
-#include "exec/marker.h"
+#include "exec/journal.h"
 #include "exec/process.h"
 #include "exec/test_harness.h"
 
@@ -76,9 +77,29 @@ class InspectTest : public ExecutorTest {
     executor().Inspect({run, fence, 1}, same_boot);
     return sink_.Inspected(run);
   }
-  bool AliveWithin(pid_t pid) const {
+  static bool Alive(pid_t pid) {
     std::optional<ProcessStat> stat = ReadProcessStat(pid);
     return stat.has_value() && !stat->dead();
+  }
+  // A process that a former daemon of this very program left behind. It is our own child: EndChild is for it.
+  pid_t LeaveRunning(const std::string& run) {
+    executor().Start(Command(run, {"sleep", "300"}));
+    const pid_t pid = sink_.StartedPid(run);
+    executor_.reset();
+    return pid;
+  }
+  static void EndChild(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    siginfo_t info{};
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED), 0);
+  }
+  // As a former daemon would have left it.
+  void NoteStart(const AttemptRef& ref, pid_t pid, int64_t start) {
+    StartJournal journal(options_.data_folder, BootId(), log_);
+    ASSERT_TRUE(journal.Start(ref, "").ok());
+    if (pid > 0) {
+      ASSERT_TRUE(journal.Process(ref, pid, start).ok());
+    }
   }
 };
 
@@ -99,6 +120,7 @@ TEST_F(InspectTest, Scenario12TheMarkerTellsWhetherAnythingCanHaveRun) {
   for (const Row& row : rows) {
     const std::string run = StrCat("r", ++n);
     const std::string sent = folder_ / StrCat(run, ".sent");
+    executor_.reset();  // one daemon at a time
     Daemon daemon(options_, run, StrCat("echo sent >> ", sent), row.failpoint);
     EXPECT_EQ(daemon.AwaitDeath(), SIGKILL) << row.failpoint;
     Inspection inspection = Inspect(run);
@@ -114,7 +136,7 @@ TEST_F(InspectTest, Scenario22AnOrphanIsFoundAndEndedAtOnce) {
   ASSERT_TRUE(said.starts_with("pid ")) << said;
   const pid_t pid = static_cast<pid_t>(ParseInteger(said.substr(4)).value_or(0));
   daemon.KillNow();
-  ASSERT_TRUE(AliveWithin(pid));
+  ASSERT_TRUE(Alive(pid));
   executor();
   const int64_t begin = MonotonicMicros();
   Inspection inspection = Inspect("r1");
@@ -122,7 +144,7 @@ TEST_F(InspectTest, Scenario22AnOrphanIsFoundAndEndedAtOnce) {
   EXPECT_EQ(inspection.found, Inspection::Found::kGone);
   EXPECT_TRUE(inspection.text.starts_with("ended ")) << inspection.text;
   EXPECT_NE(inspection.text.find(std::to_string(pid)), std::string::npos) << inspection.text;
-  EXPECT_FALSE(AliveWithin(pid));
+  EXPECT_FALSE(Alive(pid));
   for (const SeenProcess& process : ListProcesses(options_.store_id, true)) EXPECT_FALSE(process.marked);
 }
 
@@ -136,32 +158,32 @@ TEST_F(InspectTest, AnOrphanThatLeftItsSessionIsFoundByItsEnvironment) {
 }
 
 TEST_F(InspectTest, OnlyTheAttemptInQuestionIsTouched) {
-  // One daemon each: another run of the same store, and another store.
-  ExecOptions other_store = options_;
+  // One daemon each, in a folder of its own: another run of the same store, and another store.
+  ExecOptions same_store = options_, other_store = options_;
+  same_store.data_folder = folder_ / "same";
+  other_store.data_folder = folder_ / "other";
   other_store.store_id = "other-" + options_.store_id;
   Daemon asked(options_, "r1", "sleep 300", "");
-  Daemon neighbour(options_, "r2", "sleep 300", "");
-  Daemon stranger(other_store, "r1x", "sleep 300", "");
+  Daemon neighbour(same_store, "r2", "sleep 300", "");
+  Daemon stranger(other_store, "r1", "sleep 300", "");
   auto pid_of = [](Daemon& daemon) {
     return static_cast<pid_t>(ParseInteger(daemon.Line().substr(4)).value_or(0));
   };
   const pid_t asked_pid = pid_of(asked), neighbour_pid = pid_of(neighbour), stranger_pid = pid_of(stranger);
   asked.KillNow();
   EXPECT_EQ(Inspect("r1").found, Inspection::Found::kGone);
-  EXPECT_FALSE(AliveWithin(asked_pid));
-  EXPECT_TRUE(AliveWithin(neighbour_pid));
-  EXPECT_TRUE(AliveWithin(stranger_pid));
+  EXPECT_FALSE(Alive(asked_pid));
+  EXPECT_TRUE(Alive(neighbour_pid));
+  EXPECT_TRUE(Alive(stranger_pid));
   for (pid_t pid : {neighbour_pid, stranger_pid}) ::kill(-pid, SIGKILL);
 }
 
 TEST_F(InspectTest, AnotherFenceOfTheSameRunIsAnotherAttempt) {
-  executor().Start(Shell("r1", "sleep 300"));
-  const pid_t pid = sink_.StartedPid("r1");
-  ASSERT_TRUE(Marker::Write(options_.data_folder, {"r1", 7, 2}, BootId()).ok());
+  const pid_t pid = LeaveRunning("r1");
+  NoteStart({"r1", 7, 2}, 0, 0);
   EXPECT_EQ(Inspect("r1", true, 7).text, "nothing of it was running any more");
-  EXPECT_TRUE(AliveWithin(pid));
-  executor().Kill({"r1", 1, 1}, KillWhy::kShutdown);
-  sink_.Ended("r1");
+  EXPECT_TRUE(Alive(pid));
+  EndChild(pid);
 }
 
 TEST_F(InspectTest, AKeptChildOfAFinishedAttemptIsLeftAlone) {
@@ -171,28 +193,24 @@ TEST_F(InspectTest, AKeptChildOfAFinishedAttemptIsLeftAlone) {
   ASSERT_EQ(ending.detail.Get("processes_kept").AsArray().size(), 1u);
   const pid_t kept = static_cast<pid_t>(ending.detail.Get("processes_kept").AsArray()[0].AsInteger());
   executor().Forget({"r1", 1, 1});
-  ASSERT_TRUE(Marker::Write(options_.data_folder, {"r2", 1, 1}, BootId()).ok());
-  Inspect("r2");
-  EXPECT_TRUE(AliveWithin(kept));
+  executor_.reset();
+  NoteStart({"r2", 1, 1}, 0, 0);
+  EXPECT_EQ(Inspect("r2").found, Inspection::Found::kGone);
+  EXPECT_TRUE(Alive(kept));
   ::kill(kept, SIGKILL);
 }
 
 TEST_F(InspectTest, AReusedProcessIdIsNobodysOrphan) {
-  // A process of ours that has nothing to do with the attempt, under the id that the marker names with
-  // another start.
-  executor().Start(Command("r1", {"sleep", "300"}));
-  const pid_t pid = sink_.StartedPid("r1");
+  // A process that has nothing to do with the attempt, under the id that the marker names with another start.
+  const pid_t pid = LeaveRunning("r1");
   std::optional<ProcessStat> stat = ReadProcessStat(pid);
   ASSERT_TRUE(stat.has_value());
-  Result<Marker> marker = Marker::Write(options_.data_folder, {"r2", 1, 1}, BootId());
-  ASSERT_TRUE(marker.ok());
-  ASSERT_TRUE(marker->AddProcess(pid, stat->start - 1).ok());
+  NoteStart({"r2", 1, 1}, pid, stat->start - 1);
   Inspection inspection = Inspect("r2");
   EXPECT_EQ(inspection.found, Inspection::Found::kGone);
   EXPECT_EQ(inspection.text, "nothing of it was running any more");
-  EXPECT_TRUE(AliveWithin(pid));
-  executor().Kill({"r1", 1, 1}, KillWhy::kShutdown);
-  sink_.Ended("r1");
+  EXPECT_TRUE(Alive(pid));
+  EndChild(pid);
 }
 
 TEST_F(InspectTest, AProcessThatClearedItsEnvironmentIsFoundByItsIdAndSession) {
@@ -216,24 +234,23 @@ TEST_F(InspectTest, AProcessThatClearedItsEnvironmentIsFoundByItsIdAndSession) {
   EXPECT_EQ(sleeps(), 0);
 }
 
-TEST_F(InspectTest, AMarkerOfAnotherBootIsAnUnknownOutcome) {
+TEST_F(InspectTest, AfterARestartOfTheMachineTheOutcomeIsUnknownMarkerOrNot) {
   ASSERT_TRUE(MakeFolders(options_.data_folder + "/attempts", 0700).ok());
-  ASSERT_TRUE(Marker::Write(options_.data_folder, {"r1", 1, 1}, "another-boot").ok());
-  EXPECT_EQ(Inspect("r1", true).found, Inspection::Found::kGone);
-  // After a restart of the machine even no marker proves nothing: it was never synced.
+  ASSERT_TRUE(StartJournal(options_.data_folder, "another-boot", log_).Start({"r1", 1, 1}, "").ok());
+  EXPECT_EQ(Inspect("r1", false).found, Inspection::Found::kGone);
   EXPECT_EQ(Inspect("r2", false).found, Inspection::Found::kGone);
+  // The store says that it is this boot, yet no marker of it is left: somebody removed the folder.
+  EXPECT_EQ(Inspect("r3", true).found, Inspection::Found::kGone);
 }
 
-TEST_F(InspectTest, ForgetRemovesMarkerAndResultFile) {
-  Run(Shell("r1", "echo '{}' > $DUECOURSE_RESULT"));
-  EXPECT_TRUE(FileExists(MarkerPath(options_.data_folder, {"r1", 1, 1})));
+TEST_F(InspectTest, AForgottenAttemptHasNoMarker) {
+  Run(Shell("r1", "true"));
+  Run(Shell("r2", "true"));
   executor().Forget({"r1", 1, 1});
-  Run(Shell("r2", "true"));  // whatever was posted before it is done or under way
-  const int64_t until = MonotonicMicros() + 20'000'000;
-  while (FileExists(MarkerPath(options_.data_folder, {"r1", 1, 1})) && MonotonicMicros() < until) {
-  }
-  EXPECT_FALSE(FileExists(MarkerPath(options_.data_folder, {"r1", 1, 1})));
-  EXPECT_FALSE(FileExists(ResultPath(options_.data_folder, {"r1", 1, 1})));
+  Run(Shell("r3", "true"));
+  executor_.reset();
+  EXPECT_EQ(Inspect("r1").found, Inspection::Found::kNotStarted);
+  EXPECT_EQ(Inspect("r2").found, Inspection::Found::kGone);
 }
 
 TEST_F(InspectTest, AHundredOrphansShareOneLook) {
@@ -252,21 +269,39 @@ TEST_F(InspectTest, AHundredOrphansShareOneLook) {
               StrCat("ended 1 process of it (", pids[static_cast<size_t>(i)], ")"));
   }
   EXPECT_LT(MonotonicMicros() - begin, 2'000'000);
-  for (pid_t pid : pids) {  // they are this program's own children
-    siginfo_t info{};
-    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED), 0);
-  }
+  for (pid_t pid : pids) EndChild(pid);
+}
+
+TEST_F(InspectTest, ACommandThatCannotBeMarkedDoesNotStart) {
+  executor();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit full = before;
+  full.rlim_cur = 10;
+  ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  Ending ending = Run(Shell("r1", StrCat("mkdir ", folder_ / "ran")));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
+  EXPECT_NE(ending.summary.find("start marker"), std::string::npos) << ending.summary;
+  EXPECT_FALSE(FolderExists(folder_ / "ran"));
 }
 
 // Fault 35: no room for another process or descriptor
-TEST_F(InspectTest, ACommandWithoutAMarkerDoesNotStart) {
-  executor();
-  std::filesystem::remove_all(options_.data_folder + "/attempts");
-  StartRequest request = Shell("r1", StrCat("echo ran > ", folder_ / "ran"));
-  Ending ending = Run(std::move(request));
-  EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
-  EXPECT_NE(ending.summary.find("start marker"), std::string::npos) << ending.summary;
-  EXPECT_FALSE(FileExists(folder_ / "ran"));
+TEST_F(InspectTest, ALackOfDescriptorsDelaysAnAttemptAndFailsNone) {
+  Run(Shell("first", "true"));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 24;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  for (int i = 0; i < 40; ++i) executor().Start(Shell(StrCat("r", i), "sleep 0.2; exit 3"));
+  for (int i = 0; i < 40; ++i) {
+    Ending ending = sink_.Ended(StrCat("r", i));
+    EXPECT_EQ(ending.kind, Ending::Kind::kExit) << ending.summary;
+    EXPECT_EQ(ending.code, 3) << ending.summary;
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "exec/failpoint.h"
-#include "exec/marker.h"
 #include "exec/process.h"
 
 namespace duecourse {
@@ -68,6 +67,15 @@ Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
   }
 }
 
+// What kept an attempt from its start was only that there was no room; where texts come from other rooms,
+// theirs tells.
+std::optional<SpawnFault> NoRoom(const Ending& ending) {
+  for (int error : {EMFILE, ENFILE, ENOMEM}) {
+    if (ending.summary.find(ErrnoText(error)) != std::string::npos) return SpawnFault{error, "preparation"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 struct Launcher::Prepared {
@@ -115,11 +123,11 @@ std::string WorkFolder(const std::string& data_folder, const std::string& task) 
   return StrCat(data_folder, "/work/", name);
 }
 
-Launcher::Launcher(const ExecOptions& options, const Clock& clock, uint64_t soft_files)
+Launcher::Launcher(const ExecOptions& options, const Clock& clock, StartJournal& journal, uint64_t soft_files)
     : options_(options),
       clock_(clock),
+      journal_(journal),
       soft_files_(soft_files),
-      boot_id_(BootId()),
       own_(OwnAccount()),
       own_umask_(OwnUmask()) {}
 
@@ -229,19 +237,19 @@ Launcher::Launched Launcher::Launch(const StartRequest& request) const {
   if (!std::holds_alternative<std::unique_ptr<Child>>(launched)) {
     // Certainly nothing runs, so nothing may say that it might.
     if (!prepared.scratch.empty()) ::rmdir(prepared.scratch.c_str());
-    RemoveMarker(options_.data_folder, request.ref);
+    journal_.End(request.ref);
+  }
+  if (const Ending* failed = std::get_if<Ending>(&launched)) {
+    std::optional<SpawnFault> no_room = NoRoom(*failed);
+    if (no_room.has_value()) return *std::move(no_room);
   }
   return launched;
 }
 
 Launcher::Launched Launcher::Run(const StartRequest& request, Prepared& prepared) const {
   Failpoint("exec.before_marker");
-  Result<Marker> marker = Marker::Write(options_.data_folder, request.ref, boot_id_);
-  if (!marker.ok()) return NotStartedEnding(marker.error().message());
-  if (!prepared.scratch.empty()) {
-    Status noted = marker->AddScratch(prepared.scratch);
-    if (!noted.ok()) return NotStartedEnding(noted.error().message());
-  }
+  Status marked = journal_.Start(request.ref, prepared.scratch);
+  if (!marked.ok()) return NotStartedEnding(marked.error().message());
   Failpoint("exec.after_marker");
   auto child = std::make_unique<Child>(request.rule->execution.output_max);
   child->started = clock_.Monotonic();
@@ -258,7 +266,7 @@ Launcher::Launched Launcher::Run(const StartRequest& request, Prepared& prepared
   std::optional<ProcessStat> stat = ReadProcessStat(running.pid);  // ours and not reaped: it is there
   child->start = stat.has_value() ? stat->start : 0;
   // Without this line the process would still be found by its environment.
-  Status noted = marker->AddProcess(child->pid, child->start);
+  Status noted = journal_.Process(request.ref, child->pid, child->start);
   child->marker_note = noted.ok() ? "" : noted.error().message();
   child->pidfd = std::move(running.pidfd);
   child->out.fd = std::move(running.out);

@@ -14,13 +14,14 @@
 #include "exec/child.h"
 #include "exec/environment.h"
 #include "exec/exec.h"
+#include "exec/journal.h"
 #include "exec/spawn.h"
 
 namespace duecourse {
 
 class Launcher {
  public:
-  Launcher(const ExecOptions& options, const Clock& clock, uint64_t soft_files);
+  Launcher(const ExecOptions& options, const Clock& clock, StartJournal& journal, uint64_t soft_files);
 
   // A running command; or how the attempt ended without one; or that the machine has no room now, in which
   // case nothing of the attempt is left and the same may be asked again.
@@ -38,8 +39,8 @@ class Launcher {
 
   const ExecOptions& options_;
   const Clock& clock_;
+  StartJournal& journal_;
   const uint64_t soft_files_;  // what programs get as their soft limit of descriptors
-  const std::string boot_id_;
   const Account own_;
   const int own_umask_;
 };

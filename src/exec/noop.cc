@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "exec/finish.h"
 #include "exec/launch.h"
-#include "exec/marker.h"
 
 namespace duecourse {
 namespace {
@@ -20,8 +19,8 @@ Ending ExitOf(const NoopExecution& noop, bool timed_out) {
 
 }  // namespace
 
-NoopRunner::NoopRunner(const ExecOptions& options, const ExecSink& sink, Pool& pool, Watch& timers)
-    : options_(options), sink_(sink), pool_(pool), timers_(timers), boot_id_(BootId()) {}
+NoopRunner::NoopRunner(const ExecSink& sink, StartJournal& journal, Pool& pool, Watch& timers)
+    : sink_(sink), journal_(journal), pool_(pool), timers_(timers) {}
 
 void NoopRunner::Start(StartRequest request) {
   {
@@ -35,8 +34,8 @@ void NoopRunner::Begin(const StartRequest& request) {
   const NoopExecution& noop = request.rule->execution.noop;
   const bool lasts = noop.after.count > 0;
   if (lasts) {
-    Result<Marker> marker = Marker::Write(options_.data_folder, request.ref, boot_id_);
-    if (!marker.ok()) return End(request.ref, NotStartedEnding(marker.error().message()));
+    Status marked = journal_.Start(request.ref, "");
+    if (!marked.ok()) return End(request.ref, NotStartedEnding(marked.error().message()));
   }
   sink_.started(request.ref, "noop");
   if (!lasts) return End(request.ref, ExitOf(noop, false));

@@ -11,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "exec/exec.h"
+#include "exec/journal.h"
 #include "exec/pool.h"
 #include "exec/watch.h"
 
@@ -18,7 +19,7 @@ namespace duecourse {
 
 class NoopRunner {
  public:
-  NoopRunner(const ExecOptions& options, const ExecSink& sink, Pool& pool, Watch& timers);
+  NoopRunner(const ExecSink& sink, StartJournal& journal, Pool& pool, Watch& timers);
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
 
@@ -26,11 +27,10 @@ class NoopRunner {
   void Begin(const StartRequest& request);
   void End(const AttemptRef& ref, Ending ending);
 
-  const ExecOptions& options_;
   const ExecSink& sink_;
+  StartJournal& journal_;
   Pool& pool_;
   Watch& timers_;
-  const std::string boot_id_;
   Mutex mutex_;
   std::unordered_set<std::string> running_
       GUARDED_BY(mutex_);  // names; whoever takes one out reports its end

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "base/file.h"
@@ -15,13 +15,20 @@
 namespace duecourse {
 namespace {
 
-constexpr size_t kFactsMaxBytes = 64u << 10;
-constexpr size_t kStreamMaxBytes = size_t{1} << 30;
+constexpr size_t kOutputMaxBytes = size_t{2} << 30;
 constexpr size_t kPruneChunkBytes = 32u << 10;  // of lines read at a time from the end of a day's list
 
-std::string RunFolder(const std::string& data_folder, const std::string& run_id) {
-  CHECK(!run_id.empty() && run_id.find('/') == std::string::npos && run_id.front() != '.');
-  return StrCat(data_folder, "/output/", run_id);
+bool IsRunId(std::string_view run_id) {
+  return !run_id.empty() && run_id.front() != '.' && run_id.find_first_of("/ \n") == std::string_view::npos;
+}
+
+std::string ShardFolder(const std::string& data_folder, std::string_view run_id) {
+  CHECK(IsRunId(run_id));
+  return StrCat(data_folder, "/output/", run_id.substr(run_id.size() - std::min<size_t>(2, run_id.size())));
+}
+
+std::string OutputPath(const std::string& data_folder, std::string_view run_id, int64_t attempt) {
+  return StrCat(ShardFolder(data_folder, run_id), "/", run_id, ".", attempt);
 }
 
 std::string KeepFolder(const std::string& data_folder) { return StrCat(data_folder, "/output/keep"); }
@@ -47,21 +54,11 @@ Status MakeFolder(const std::string& path) {
   return MakeFolders(path, 0700);
 }
 
-Result<std::string> ReadStream(const std::string& path, const Json& facts) {
-  if (facts.Get("kept").AsInteger() == 0) return std::string();
-  return ReadFile(path, kStreamMaxBytes);
-}
-
 void RemoveOutput(const std::string& data_folder, std::string_view line) {
   std::vector<std::string_view> words = Split(line, ' ');
-  if (words.size() != 2 || words[0].empty() || words[0].find('/') != std::string_view::npos ||
-      words[0].front() == '.' || !ParseInteger(words[1]).has_value()) {
-    return;  // no line of ours
-  }
-  const std::string folder = RunFolder(data_folder, std::string(words[0]));
-  for (const char* suffix : {".json", ".out", ".err"})
-    ::unlink(StrCat(folder, "/", words[1], suffix).c_str());
-  ::rmdir(folder.c_str());  // refused while another attempt's output is in it
+  if (words.size() != 2 || !IsRunId(words[0])) return;  // no line of ours
+  std::optional<int64_t> attempt = ParseInteger(words[1]);
+  if (attempt.has_value()) ::unlink(OutputPath(data_folder, words[0], *attempt).c_str());
 }
 
 // Takes up to `most` lines from the end of the list, removes their outputs and cuts them off; the list goes
@@ -106,57 +103,53 @@ Json CaptureFacts(const Capture& capture) {
 
 Status StoreOutput(const OutputToStore& output) {
   if (output.out.total() == 0 && output.err.total() == 0) return {};
-  const std::string folder = RunFolder(output.data_folder, output.run_id);
-  Status made = MakeFolder(folder);
+  Status made = MakeFolder(ShardFolder(output.data_folder, output.run_id));
   if (made.ok()) made = MakeFolder(KeepFolder(output.data_folder));
   if (!made.ok()) return made.error().Wrap("output");
   // The line that lets it go comes first: a crash in between leaves a line too many, never an output for
   // ever.
   const std::string line = StrCat(output.run_id, " ", output.attempt, "\n");
-  const std::string day = StrCat(KeepFolder(output.data_folder), "/", UtcDay(output.keep_until));
-  Status written = WriteBytes(day, O_APPEND, line);
-  const std::string base = StrCat(folder, "/", output.attempt);
-  if (written.ok() && output.out.total() > 0) written = WriteBytes(base + ".out", O_TRUNC, output.out.Kept());
-  if (written.ok() && output.err.total() > 0) written = WriteBytes(base + ".err", O_TRUNC, output.err.Kept());
+  Status written =
+      WriteBytes(StrCat(KeepFolder(output.data_folder), "/", UtcDay(output.keep_until)), O_APPEND, line);
   if (!written.ok()) return written.error().Wrap("output");
   Json facts = Json::MakeObject();
   facts.Set("out", CaptureFacts(output.out)).Set("err", CaptureFacts(output.err));
   facts.Set("keep_until", FormatUtc(output.keep_until));
-  const std::string temporary = base + ".json.new";
-  written = WriteBytes(temporary, O_TRUNC, facts.Dump() + "\n");
-  if (written.ok() && ::rename(temporary.c_str(), (base + ".json").c_str()) != 0) {
-    written = Error(StrCat(base, ".json: ", ErrnoText(errno)));
-  }
+  written = WriteBytes(OutputPath(output.data_folder, output.run_id, output.attempt), O_TRUNC,
+                       StrCat(facts.Dump(), "\n", output.out.Kept(), output.err.Kept()));
   return written.ok() ? Status() : Status(written.error().Wrap("output"));
 }
 
 Result<CapturedOutput> ReadOutput(const std::string& data_folder, const std::string& run_id, int attempt) {
   CapturedOutput output;
-  if (run_id.empty() || run_id.front() == '.' || run_id.find('/') != std::string::npos) {
-    return Error(StrCat("output: \"", run_id, "\" is no run id"));
-  }
-  const std::string base = StrCat(RunFolder(data_folder, run_id), "/", attempt);
-  if (!FileExists(base + ".json")) return output;
-  Result<std::string> text = ReadFile(base + ".json", kFactsMaxBytes);
+  if (!IsRunId(run_id)) return Error(StrCat("output: \"", run_id, "\" is no run id"));
+  const std::string path = OutputPath(data_folder, run_id, attempt);
+  if (!FileExists(path)) return output;
+  Result<std::string> text = ReadFile(path, kOutputMaxBytes);
   if (!text.ok()) return text.error().Wrap("output");
-  Result<Json> facts = Json::Parse(Trim(*text));
-  if (!facts.ok()) return facts.error().Wrap(StrCat("output ", base, ".json"));
-  Result<std::string> out = ReadStream(base + ".out", facts->Get("out"));
-  if (!out.ok()) return out.error().Wrap("output");
-  Result<std::string> err = ReadStream(base + ".err", facts->Get("err"));
-  if (!err.ok()) return err.error().Wrap("output");
+  const size_t line = text->find('\n');
+  if (line == std::string::npos) return Error(StrCat("output ", path, ": it is cut off in its first line"));
+  Result<Json> facts = Json::Parse(std::string_view(*text).substr(0, line));
+  if (!facts.ok()) return facts.error().Wrap(StrCat("output ", path));
+  const Json& out = facts->Get("out");
+  const Json& err = facts->Get("err");
+  const size_t out_kept = static_cast<size_t>(std::max<int64_t>(0, out.Get("kept").AsInteger()));
+  const size_t err_kept = static_cast<size_t>(std::max<int64_t>(0, err.Get("kept").AsInteger()));
+  if (text->size() - line - 1 != out_kept + err_kept) {
+    return Error(StrCat("output ", path, ": it is cut off; ", out_kept + err_kept,
+                        " bytes were to follow its first line"));
+  }
   output.stored = true;
-  output.out = std::move(out).value();
-  output.err = std::move(err).value();
-  const auto read = [&](const char* stream, int64_t& bytes, int64_t& dropped, int64_t& head) {
-    const Json& of = facts->Get(stream);
-    bytes = of.Get("bytes").AsInteger();
-    dropped = of.Get("dropped").AsInteger();
-    head = of.Get("head").AsInteger();
-    return of.Get("sha256").AsString();
-  };
-  output.out_sha256 = read("out", output.out_bytes, output.out_dropped, output.out_head);
-  output.err_sha256 = read("err", output.err_bytes, output.err_dropped, output.err_head);
+  output.out = text->substr(line + 1, out_kept);
+  output.err = text->substr(line + 1 + out_kept);
+  output.out_bytes = out.Get("bytes").AsInteger();
+  output.err_bytes = err.Get("bytes").AsInteger();
+  output.out_dropped = out.Get("dropped").AsInteger();
+  output.err_dropped = err.Get("dropped").AsInteger();
+  output.out_head = out.Get("head").AsInteger();
+  output.err_head = err.Get("head").AsInteger();
+  output.out_sha256 = out.Get("sha256").AsString();
+  output.err_sha256 = err.Get("sha256").AsString();
   return output;
 }
 

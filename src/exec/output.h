@@ -1,10 +1,13 @@
 // Outputs of attempts on disk, below <data>/output:
-//   <run>/<attempt>.out, .err   the bytes kept of each stream; a stream that was empty has no file
-//   <run>/<attempt>.json        sizes, hashes, and where bytes are missing; written last: without it there is
-//   no output keep/<yyyy-mm-dd>           "<run> <attempt>" a line: outputs whose time is up on that UTC day
-// An attempt that wrote nothing stores nothing. Nothing is synced: the store
-// holds sizes and hashes, and an output lost to a power cut is told apart from
-// an empty one by them. All calls block; any thread but the engine's.
+//   <xy>/<run>.<attempt>   one line of JSON (sizes, hashes, where bytes are missing), then the bytes kept of
+//   standard
+//                          output, then those of standard error; xy are the last two characters of the run's
+//                          id
+//   keep/<yyyy-mm-dd>      "<run> <attempt>" a line: outputs whose time is up on that UTC day
+// One file an attempt, because creating files is what costs. An attempt that
+// wrote nothing stores nothing. Nothing is synced: the store holds sizes and
+// hashes, and an output lost to a power cut is told apart from an empty one by
+// them. All calls block; any thread but the engine's.
 #pragma once
 
 #include <string>

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "exec/marker.h"
 #include "exec/test_harness.h"
 
 namespace duecourse {
@@ -63,27 +62,6 @@ TEST_F(ProcessTest, AWaitThatIsTooShortSaysWhoIsStillThere) {
   executor().Kill({"r1", 1, 1}, KillWhy::kCancelled);
   EXPECT_EQ(WaitForEnd(handles, 20'000), std::vector<bool>{true});
   sink_.Ended("r1");
-}
-
-TEST(Marker, TellsWhatWasWrittenAndIgnoresALineThatWasCutOff) {
-  TestFolder folder;
-  const AttemptRef ref{"r1", 3, 2};
-  ASSERT_TRUE(MakeFolders(folder / "attempts", 0700).ok());
-  Result<MarkerFacts> none = ReadMarker(folder.path(), ref);
-  ASSERT_TRUE(none.ok());
-  EXPECT_FALSE(none->there);
-  Result<Marker> marker = Marker::Write(folder.path(), ref, "boot-1");
-  ASSERT_TRUE(marker.ok());
-  ASSERT_TRUE(marker->AddProcess(4711, 123456).ok());
-  Result<MarkerFacts> facts = ReadMarker(folder.path(), ref);
-  ASSERT_TRUE(facts.ok());
-  EXPECT_EQ(facts->boot_id, "boot-1");
-  EXPECT_EQ(facts->pid, 4711);
-  EXPECT_EQ(facts->start, 123456);
-  ASSERT_TRUE(WriteFileAtomic(MarkerPath(folder.path(), ref), "boot boot-1\nprocess 47", false).ok());
-  EXPECT_EQ(ReadMarker(folder.path(), ref)->pid, 0);
-  RemoveMarker(folder.path(), ref);
-  EXPECT_FALSE(ReadMarker(folder.path(), ref)->there);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "exec/marker.h"
+#include "exec/journal.h"
 #include "exec/process.h"
 
 namespace duecourse {

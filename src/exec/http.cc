@@ -1,0 +1,140 @@
+#include "exec/http.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "exec/capture.h"
+#include "exec/failpoint.h"
+#include "exec/finish.h"
+#include "exec/http_answer.h"
+#include "exec/launch.h"
+#include "exec/output.h"
+#include "exec/report.h"
+
+namespace duecourse {
+
+HttpRunner::HttpRunner(Options options, Pool& pool) : options_(options), pool_(pool), slots_(options.slots) {
+  HttpClientOptions client;
+  client.max_connections = slots_.count();
+  Result<AddressGuard> guard = AddressGuard::Parse(options_.exec.http_allow);
+  if (guard.ok()) {
+    client.guard = std::make_shared<const AddressGuard>(std::move(guard).value());
+  } else {
+    guard_fault_ = StrCat("http_allow: ", guard.error().message());
+    options_.log.Problem("http_allow", Json::MakeObject().Set("error", guard.error().message()));
+  }
+  client_ = std::make_unique<HttpClient>(client);
+}
+
+void HttpRunner::Start(StartRequest request) {
+  {
+    MutexLock lock(mutex_);
+    places_[AttemptName(request.ref)];
+  }
+  std::optional<StartRequest> admitted = slots_.Enter(std::move(request));
+  if (admitted.has_value()) PostBegin(*std::move(admitted));
+}
+
+void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
+  if (slots_.Drop(ref)) {
+    {
+      MutexLock lock(mutex_);
+      places_.erase(AttemptName(ref));
+    }
+    pool_.Post(MakeJob([this, ref, why] {
+      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
+                                                       slots_.count(), " HTTP slots")));
+    }));
+    return;
+  }
+  std::optional<uint64_t> call;
+  {
+    MutexLock lock(mutex_);
+    auto found = places_.find(AttemptName(ref));
+    if (found == places_.end() || found->second.kill.has_value()) return;
+    found->second.kill = why;
+    call = found->second.call;
+  }
+  if (call.has_value()) client_->Cancel(*call);
+}
+
+void HttpRunner::PostBegin(StartRequest request) {
+  pool_.Post(MakeJob([this, request = std::move(request)]() mutable { Begin(std::move(request)); }));
+}
+
+void HttpRunner::Begin(StartRequest request) {
+  const AttemptRef ref = request.ref;
+  std::optional<KillWhy> kill;
+  {
+    MutexLock lock(mutex_);
+    kill = places_.at(AttemptName(ref)).kill;
+  }
+  if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyName(*kill), " before it was sent")));
+  if (!guard_fault_.empty()) return End(ref, ConfigurationEnding("http_allow", guard_fault_));
+  Result<HttpClientCall> call = BuildCall(request, options_.exec.store_id);
+  if (!call.ok()) return End(ref, ConfigurationEnding("request_unusable", Redact(call.error().message())));
+  call->max_response_bytes = kHttpAnswerMaxBytes;
+  const double rate = options_.exec.clock_rate;
+  call->timeout.count =
+      std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(request.timeout.count) / rate));
+  call->connect_timeout = std::min(call->connect_timeout, call->timeout);
+  Failpoint("exec.before_marker");
+  Status marked = options_.journal.Start(ref, "");
+  if (!marked.ok()) return End(ref, NotStartedEnding(marked.error().message()));
+  Failpoint("exec.after_marker");
+  options_.sink.started(ref, StrCat(request.method, " ", HostOfUrl(request.url)));
+  // Shared with the callback, which the client must be able to copy; never changed.
+  Send(std::make_shared<const StartRequest>(std::move(request)), std::move(call).value());
+}
+
+void HttpRunner::Send(std::shared_ptr<const StartRequest> request, HttpClientCall call) {
+  const AttemptRef ref = request->ref;
+  const uint64_t id = client_->Start(std::move(call), [this, request](HttpResult result) {
+    pool_.Post(MakeJob([this, request, result = std::move(result)] { Finish(*request, result); }));
+  });
+  Failpoint("exec.after_spawn");
+  bool killed = false;
+  {
+    MutexLock lock(mutex_);
+    auto found = places_.find(AttemptName(ref));
+    if (found == places_.end()) return;  // ended already
+    found->second.call = id;
+    killed = found->second.kill.has_value();
+  }
+  if (killed) client_->Cancel(id);
+}
+
+void HttpRunner::Finish(const StartRequest& request, const HttpResult& result) {
+  std::optional<KillWhy> kill;
+  {
+    MutexLock lock(mutex_);
+    kill = places_.at(AttemptName(request.ref)).kill;
+  }
+  if (result.error == HttpError::kCancelled && !kill.has_value()) return;  // the executor itself ends
+  Ending ending = EndingOfAnswer({request, result, kill, options_.clock.Wall()});
+  const ExecutionRule& rule = request.rule->execution;
+  Capture body(rule.output_max), nothing(0);
+  body.Add(result.body);
+  if (ending.kind == Ending::Kind::kHttp) {
+    ending.detail.Set("output", Json::MakeObject().Set("out", CaptureFacts(body)));
+    ending.detail.Set("traceparent", TraceParent(request.ref, options_.exec.store_id));
+  }
+  Status stored = StoreOutput({options_.exec.data_folder, request.ref.run_id, request.ref.attempt, body,
+                               nothing, options_.clock.Wall() + rule.output_keep});
+  if (!stored.ok()) AddNote(ending, StrCat("output was not kept: ", stored.error().message()));
+  Failpoint("exec.before_end");
+  End(request.ref, std::move(ending));
+}
+
+void HttpRunner::End(const AttemptRef& ref, Ending ending) {
+  {
+    MutexLock lock(mutex_);
+    places_.erase(AttemptName(ref));
+  }
+  std::optional<StartRequest> next = slots_.Leave();
+  if (next.has_value()) PostBegin(*std::move(next));
+  options_.sink.ended(ref, std::move(ending));
+}
+
+}  // namespace duecourse
