@@ -88,8 +88,9 @@ void LintValue(LintContext* context, const LintGroup& group, size_t value) {
         effect->severity, group,
         {effect->id, "trigger.cron", effect->text,
          change->gap
-             ? "choose a time outside the gap, or say dst: {gap: after} or {gap: skip} if that is meant"
-             : "choose a time outside the overlap, or say dst: {overlap: first}, second or both"});
+             ? "choose a time outside the gap where that is not meant; dst: {gap: skip} leaves that day out"
+             : "choose a time outside the overlap, or dst: {overlap: second} or both, where that is not "
+               "meant"});
   }
 }
 

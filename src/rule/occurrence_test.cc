@@ -102,6 +102,18 @@ TEST(Occurrence, ATimeNamedAtTheGapsEndIsNotInTheGap) {
   EXPECT_FALSE(OccurrenceAt(wild, 0, At("2026-03-08T07:00:00Z"), {}).in_gap);
 }
 
+TEST(Occurrence, AnInstantAtWhichClocksAreSetBackIsInNoGap) {
+  RuleBody rule = RuleOf("0 1 * * *", "America/New_York", "{window}");
+  rule.trigger.schedule =
+      CronIn("0 1 * * *", "America/New_York", {DstRule::Gap::kAfter, DstRule::Overlap::kSecond});
+  const Task task = TaskOf(std::move(rule));
+  const auto all = Between(task, "2026-11-01T04:00:00Z", "2026-11-02T00:00:00Z");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(FormatUtc(all[0].due), "2026-11-01T06:00:00Z");  // the first instant of the second pass
+  EXPECT_FALSE(all[0].in_gap);
+  EXPECT_EQ(KeyAt(task, all[0]), "0100b");
+}
+
 TEST(Occurrence, ARepeatedTimeIsDueOnceAndBothPassesHaveTheirOwnWindowName) {  // Scenario 34.
   for (const char* key : {"a:{business_date}", "b:{scheduled_at}"}) {
     const Task task = TaskOf(RuleOf("30 1 * * *", "America/New_York", key));
