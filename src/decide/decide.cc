@@ -101,14 +101,6 @@ Answer AskBudget(const Facts& facts) {
   return NotNow(facts, Reason::kBudgetExhausted, facts.budget_until);
 }
 
-// A yes serves for max_age, any no until it is time to look again. The clock was set back under what lies in
-// the future.
-bool IsFresh(const PreconditionFact& fact, const Facts& facts) {
-  if (fact.answer == PreconditionFact::Answer::kUnknown || fact.at > facts.now) return false;
-  const Millis age = facts.now - fact.at;
-  return fact.answer == PreconditionFact::Answer::kYes ? age <= fact.max_age : age < facts.check_interval;
-}
-
 Reason ReasonOf(PreconditionFact::Answer answer) {
   if (answer == PreconditionFact::Answer::kInvalid) return Reason::kPreconditionInvalid;
   if (answer == PreconditionFact::Answer::kCheckFailed) return Reason::kPreconditionCheckFailed;
@@ -124,7 +116,7 @@ Answer AskPreconditions(const Facts& facts) {
     const PreconditionFact& fact = facts.preconditions[i];
     const int index = static_cast<int>(i);
     if (fact.once_met_stays) continue;
-    if (!IsFresh(fact, facts)) {
+    if (!IsFresh(fact, facts.now, facts.check_interval)) {
       if (unknown < 0) unknown = index;
       continue;
     }

@@ -22,6 +22,14 @@ struct PreconditionFact {
   bool invalid_calls_person = false;
 };
 
+// A yes serves for max_age, any no until it is time to look again. The clock was set back under what lies in
+// the future. Whoever looks asks this too, so that what the decision takes for unknown is looked at.
+inline bool IsFresh(const PreconditionFact& fact, Instant now, Millis check_interval) {
+  if (fact.answer == PreconditionFact::Answer::kUnknown || fact.at > now) return false;
+  const Millis age = now - fact.at;
+  return fact.answer == PreconditionFact::Answer::kYes ? age <= fact.max_age : age < check_interval;
+}
+
 struct PoolFact {
   int running = 0;
   int limit = 0;

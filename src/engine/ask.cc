@@ -39,6 +39,7 @@ void EngineState::WakeAll() {
 // Asks everybody who was woken, in order. A slot that stays free because the woken run did not take it goes
 // to the next that waits, so a round may wake others; each run is asked at most once an instant.
 void EngineState::AskDirty() {
+  if (activating) return;  // claims name the version of the rules: asked when it is known
   std::set<std::string> asked;
   while (true) {
     std::vector<OpenRun*> round;
@@ -85,11 +86,17 @@ void EngineState::Ask(OpenRun& open) {
   if (open.flight != OpenRun::Flight::kNone || open.inspecting) return;  // asked when the reply is there
   if (open.run.state == RunState::kRunning || IsFinal(open.run.state)) return;
   if (open.run.state == RunState::kManualRequired && !open.force.manual) return;
-  if (open.task == nullptr) return;
+  if (open.task == nullptr) {
+    if (open.asked) RefuseAsked(open, Reason::kRuleRemoved, "its rule was removed");
+    if (IsOpen(open.run.state))
+      MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed"});
+    return;
+  }
   Decision decision = Evaluate(open);
   LeavePools(open);
   switch (decision.verdict) {
     case Verdict::kAllow:
+      FoldOne(open);
       Call(MakeClaim(open), ClaimPending(open));
       break;
     case Verdict::kProbe:
@@ -155,7 +162,7 @@ Facts EngineState::Gather(const OpenRun& open) {
   facts.draining = draining;
   facts.store_available = store_available;
   facts.task_limit = rule.trigger.max_concurrency;
-  facts.first_attempt = run.attempts == run.uncounted;
+  facts.first_attempt = run.attempts == 0;  // what was not ready is not delayed by its own start
   if (IsCatchupStart(facts)) {
     std::optional<Instant> busy = AvoidEnd(rule.retry, ScheduleOf(rule, open.value).zone, now);
     if (busy) facts.busy_until = *busy;
@@ -200,13 +207,28 @@ const Control* EngineState::PauseOf(const Task& task) const {
   return nullptr;
 }
 
+static bool IsAbout(const MaintenanceConfig& item, const Task& task) {
+  return item.tasks.empty() || std::find(item.tasks.begin(), item.tasks.end(), task.id) != item.tasks.end();
+}
+
+// When the next maintenance of this task begins: a claim that is stored late must not fall into it.
+static Instant NextMaintenance(const ServerConfig& config, const Task& task, Instant now) {
+  Instant next = kNever;
+  for (const MaintenanceConfig& item : config.maintenance) {
+    if (!IsAbout(item, task)) continue;
+    Instant from = item.from.value_or(kLongAgo);
+    if (item.cron) from = item.cron->Next(now).value_or(kNever);
+    if (from > now) next = std::min(next, from);
+  }
+  return next;
+}
+
 // The end of the maintenance that is on now for this task, or kLongAgo.
 Instant EngineState::MaintenanceUntil(const Task& task, int* index) const {
   const std::vector<MaintenanceConfig>& list = rules->config.maintenance;
   for (size_t i = 0; i < list.size(); ++i) {
     const MaintenanceConfig& item = list[i];
-    if (!item.tasks.empty() && std::find(item.tasks.begin(), item.tasks.end(), task.id) == item.tasks.end())
-      continue;
+    if (!IsAbout(item, task)) continue;
     Instant from = item.from.value_or(kLongAgo);
     Instant until = item.until.value_or(kNever);
     if (item.cron) {
@@ -234,9 +256,12 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.counts = claim.kind != TriggerKind::kManual;
   claim.ttl = rule.trigger.lease_ttl;
   if (!open.force.time) {
-    claim.not_before = open.run.window_opens;
-    claim.not_after = StartLimit(Gather(open));
+    Facts facts = Gather(open);
+    claim.not_before = std::max(facts.opens, facts.due);
+    claim.not_after = StartLimit(facts);
   }
+  if (!open.force.maintenance)
+    claim.not_after = std::min(claim.not_after, NextMaintenance(rules->config, *open.task, now));
   claim.attempts_max = rule.retry.max_total_attempts;
   claim.task_limit = rule.trigger.max_concurrency;
   claim.min_interval = rule.trigger.min_interval;

@@ -33,12 +33,12 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   BuildLanes(snapshot.cursors, !same, std::move(texts));
   AdoptRuns(snapshot);
   Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
-  AskDirty();
-  FlushCalls();
+  FlushCalls();  // what is open is asked in the first step, after what came due meanwhile
   last_alive = std::max(last_alive, snapshot.last_alive);
 }
 
 void EngineState::Resync(const Snapshot& snapshot) {
+  AnswerUnknown();
   std::map<std::string, std::unique_ptr<OpenRun>> before = std::move(runs);
   runs.clear();
   flights.clear();
@@ -52,12 +52,29 @@ void EngineState::Resync(const Snapshot& snapshot) {
   controls.clear();
   for (auto& [name, pool] : pools) pool = PoolState();
   Adopt(snapshot);
-  BuildLanes(snapshot.cursors, false, {});
+  waiting_lanes.clear();
+  BuildLanes(snapshot.cursors, activating, std::move(activating_texts));
   former = std::move(before);
   AdoptRuns(snapshot);
   former.clear();
-  AskDirty();
   FlushCalls();
+}
+
+// People whose answers were on their way: nobody knows whether what they asked for was stored.
+void EngineState::AnswerUnknown() {
+  const char* text =
+      "the store failed while this was being stored, so nobody knows whether it was; look at the run or list "
+      "before you ask again";
+  auto answer = [&](const std::vector<Pending>& pendings) {
+    for (const Pending& pending : pendings) {
+      if (pending.request) Reply(*pending.request, Answer::Kind::kProblem, text, Json::MakeObject());
+    }
+  };
+  for (const auto& [ticket, pendings] : flights) answer(pendings);
+  answer(call_pendings);
+  for (const auto& [id, open] : runs) {
+    if (open->asked) Reply(*open->asked, Answer::Kind::kProblem, text, Json::MakeObject());
+  }
 }
 
 void EngineState::Adopt(const Snapshot& snapshot) {
@@ -143,7 +160,9 @@ void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string,
   call.version.at = now;
   call.version.by = by;
   call.version.tasks = static_cast<int64_t>(rules->tasks.size());
-  call.texts = std::move(texts);
+  activating = true;
+  activating_texts = std::move(texts);
+  call.texts = activating_texts;
   Pending pending;
   pending.kind = Pending::Kind::kActivate;
   Call(std::move(call), std::move(pending));
@@ -152,7 +171,13 @@ void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string,
 void EngineState::AdoptRuns(const Snapshot& snapshot) {
   for (const Breaker& breaker : snapshot.breakers) {
     Lane* lane = FindLane(breaker.task, breaker.value);
-    if (lane != nullptr) lane->breaker = std::make_unique<Breaker>(breaker);
+    if (lane == nullptr) continue;
+    lane->breaker = std::make_unique<Breaker>(breaker);
+    // A trial that was noted and never claimed is nobody's.
+    bool under_way = std::any_of(snapshot.open_runs.begin(), snapshot.open_runs.end(), [&](const Run& run) {
+      return run.id == breaker.trial_run && run.state == RunState::kRunning;
+    });
+    if (!under_way) lane->breaker->trial_run.clear();
   }
   for (const Run& run : snapshot.open_runs) {
     OpenRun& open = AddRun(run);
@@ -179,7 +204,8 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
 void EngineState::AdoptRunning(OpenRun& open) {
   Reserve(open);
   auto old = former.find(open.run.id);
-  bool ours = old != former.end() && old->second->run.fence == open.run.fence && old->second->executing;
+  bool ours = old != former.end() && old->second->run.fence == open.run.fence &&
+              (old->second->executing || old->second->finishing);
   if (!ours) {
     open.inspecting = true;
     Emit(AttemptInspect{{open.run.id, open.run.fence, open.run.attempts},
@@ -191,29 +217,20 @@ void EngineState::AdoptRunning(OpenRun& open) {
   open.task = old->second->task;
   open.occurrence = old->second->occurrence;
   open.claim_kind = old->second->claim_kind;
-  open.failures = old->second->failures;
+  if (!old->second->finishing) open.failures = old->second->failures;
   open.killed = old->second->killed;
   open.ending_cause = old->second->ending_cause;
   open.renew_at = now;
   ArmRun(open, now);
-  if (old->second->ended) FinishAttempt(open, std::move(*old->second->ended));
+  std::optional<Ending>& ended = old->second->finishing ? old->second->finishing : old->second->ended;
+  if (ended) FinishAttempt(open, std::move(*ended));
 }
 
 // The run in memory, bound to the active rule.
 OpenRun& EngineState::AddRun(const Run& run) {
   auto open = std::make_unique<OpenRun>();
   open->run = run;
-  size_t index = kNoLane;
-  Lane* lane = FindLane(run.task, run.value, &index);
-  open->lane = index;
-  if (lane != nullptr) {
-    std::vector<std::string>& list = lane->open;
-    auto at = std::find_if(list.begin(), list.end(), [&](const std::string& id) {
-      const OpenRun* other = FindRun(id);
-      return other != nullptr && other->run.due > run.due;
-    });
-    list.insert(at, run.id);
-  }
+  JoinLane(*open);
   OpenRun& ref = *open;
   runs[run.id] = std::move(open);
   Bind(ref);
@@ -234,6 +251,7 @@ void EngineState::Bind(OpenRun& open) {
   open.rules = rules;
   open.task = task;
   open.value = value;
+  open.observed.clear();
   if (task == nullptr) return;
   open.occurrence = OccurrenceAt(*task, value, open.run.due, rules->config);
   open.occurrence.business_date = open.run.business_date;

@@ -121,11 +121,17 @@ void EngineState::SupersedeByHand(const Request& request, const ManualRequest& m
     Refuse(request, Reason::kAlreadyDone, "the rule says supersede: never", old.id);
     return;
   }
+  std::string identity = StrCat("rerun/", old.id);
+  for (const std::string& id : lane->open) {
+    if (FindRun(id)->run.identity != identity) continue;
+    Refuse(request, Reason::kAlreadyDone, StrCat("run ", id, " supersedes it already"), id);
+    return;
+  }
   Run run;
   run.id = NewId('r');
   run.task = old.task;
   run.value = old.value;
-  run.identity = StrCat("rerun/", old.id);
+  run.identity = identity;
   run.due = old.due;
   run.business_date = old.business_date;
   run.extra = true;

@@ -35,10 +35,11 @@ void EngineState::OnReply(Pending& pending, StoreReply& reply) {
       if (open != nullptr) OnFinished(*open, pending, took);
       break;
     case Pending::Kind::kDecision:
-      if (open != nullptr) open->decision_id = std::get<DecisionReply>(reply).id;
+      if (open != nullptr && open->answer_number == pending.ticket)
+        open->decision_id = std::get<DecisionReply>(reply).id;
       break;
     case Pending::Kind::kFindRuns:
-      if (open != nullptr) OnUpstream(*open, pending.index, std::get<FindRunsReply>(reply).runs);
+      if (open != nullptr) OnUpstream(*open, pending, std::get<FindRunsReply>(reply).runs);
       break;
     case Pending::Kind::kRenew:
       if (open != nullptr && !std::get<RenewReply>(reply).held && open->executing)
@@ -74,6 +75,7 @@ void EngineState::OnPlanned(Pending& pending, const PlanReply& reply) {
       open->run = pending.after[i];
       Close(open->run.id);
     } else {
+      std::erase_if(pending.alerts, [&](const AlertRow& alert) { return alert.run_id == open->run.id; });
       Wake(open->run.id);
     }
   }
@@ -93,7 +95,7 @@ void EngineState::OnPlanned(Pending& pending, const PlanReply& reply) {
 
 void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending& pending) {
   if (reply.kind != PlannedReply::Kind::kCreated) {
-    pending.alerts.clear();
+    std::erase_if(pending.alerts, [&](const AlertRow& alert) { return alert.run_id == open.run.id; });
     OnKnown(open, reply);
     return;
   }
@@ -111,6 +113,7 @@ void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending
 // Another run has this occurrence or this key: what was planned is not written.
 void EngineState::OnKnown(OpenRun& open, const PlannedReply& reply) {
   bool by_key = reply.kind == PlannedReply::Kind::kKeyKnown;
+  ReleaseTrial(open.lane, open.run.id);
   Unreserve(open);
   std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (",
                             RunStateName(reply.holder_state), ")");
@@ -154,7 +157,10 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   open.run.before_claim = open.run.state;
   if (open.force.manual) open.run.before_manual = open.run.state;
   open.claim_kind = KindOfNext(open);
+  // A person's attempt that fails puts the run back, with the instant it had.
+  std::optional<Instant> before_next = open.run.next_at;
   SetState(open.run, RunState::kRunning, Reason::kAllConditionsMet, open.last_text);
+  if (open.claim_kind == TriggerKind::kManual) open.run.next_at = before_next;
   open.run.fence = reply.fence;
   open.run.attempts = reply.attempt;
   open.run.incarnation = options.incarnation;
@@ -167,6 +173,7 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   open.claimed_at = reply.at;
   open.told_once = false;
   open.decision_id = 0;
+  ++open.answer_number;
   open.folded = 0;
   ++attempts_started;
   if (open.asked) {
@@ -185,12 +192,7 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
 // The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with
 // what is true now.
 void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
-  if (open.lane != kNoLane && lanes[open.lane].breaker != nullptr &&
-      lanes[open.lane].breaker->trial_run == open.run.id) {
-    BreakerChange change = AfterNeutral(*lanes[open.lane].breaker, open.run.id);
-    *lanes[open.lane].breaker = change.after;
-    Call(BreakerCall{change.after}, Pending());
-  }
+  ReleaseTrial(open.lane, open.run.id);
   Unreserve(open);
   open.last_text =
       StrCat("the claim was refused", reply.holder.empty() ? "" : ": held by run ", reply.holder);
@@ -203,6 +205,9 @@ void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
     return;
   }
   Wait(open, refused);
+  if (open.rules == rules || open.flight != OpenRun::Flight::kNone) return;
+  Bind(open);  // the rules changed while the claim was under way
+  Wake(open.run.id);
 }
 
 void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply) {

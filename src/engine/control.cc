@@ -94,7 +94,8 @@ void EngineState::EndPaused(Lane& lane, bool keep_newest) {
   std::vector<std::string> waiting;
   for (const std::string& id : lane.open) {
     const OpenRun* open = FindRun(id);
-    bool paused = open != nullptr && open->told_once && open->told_reason == Reason::kPaused;
+    bool paused =
+        open != nullptr && open->due_in_pause && open->told_once && open->told_reason == Reason::kPaused;
     if (paused && open->run.state == RunState::kScheduled && open->run.attempts == 0 &&
         open->flight == OpenRun::Flight::kNone) {
       waiting.push_back(id);

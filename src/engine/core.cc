@@ -26,7 +26,15 @@ void EngineCore::ArmRun(OpenRun& open, Instant at) {
   Arm({at, Timer::Kind::kRun, open.timer, open.run.id});
 }
 
+void EngineCore::ReleaseTrial(size_t lane, const std::string& run_id) {
+  if (lane == kNoLane || lanes[lane].breaker == nullptr || lanes[lane].breaker->trial_run != run_id) return;
+  BreakerChange change = AfterNeutral(*lanes[lane].breaker, run_id);
+  *lanes[lane].breaker = change.after;
+  Call(BreakerCall{change.after}, Pending());
+}
+
 Instant EngineCore::NextTimer() const {
+  if (!dirty.empty() && !activating) return now;  // what Begin or Resync left to be asked
   Instant run = timers.empty() ? kNever : timers.top().at;
   return lane_timers.empty() ? run : std::min(run, lane_timers.top().at);
 }
@@ -70,6 +78,18 @@ void EngineCore::AddLane(uint32_t task, uint32_t value, Lane lane) {
   lane.value = value;
   if (value == 0) first_lane[task] = static_cast<uint32_t>(lanes.size());
   lanes.push_back(std::move(lane));
+}
+
+// Into the list of its lane, oldest due first.
+void EngineCore::JoinLane(OpenRun& open) {
+  open.lane = kNoLane;
+  Lane* lane = FindLane(open.run.task, open.run.value, &open.lane);
+  if (lane == nullptr) return;
+  auto later = [&](const std::string& id) {
+    const OpenRun* other = FindRun(id);
+    return other != nullptr && other->run.due > open.run.due;
+  };
+  lane->open.insert(std::find_if(lane->open.begin(), lane->open.end(), later), open.run.id);
 }
 
 std::string EngineCore::NewId(char prefix) {

@@ -28,7 +28,10 @@ class EngineCore {
   OpenRun* FindRun(const std::string& id);
   Lane* FindLane(const std::string& task, const std::string& value, size_t* index = nullptr);
   void AddLane(uint32_t task, uint32_t value, Lane lane);
+  void JoinLane(OpenRun& open);
   std::string NewId(char prefix);
+  // The trial of this run came to nothing: another may take its place.
+  void ReleaseTrial(size_t lane, const std::string& run_id);
   const Task& TaskOf(const Lane& lane) const { return rules->tasks[lane.task]; }
 
   EngineOptions options;
@@ -69,6 +72,9 @@ class EngineCore {
   Instant store_away_since = kNever;
   Instant late_from = kNever;     // occurrences due at or after it are late, not missed
   Instant last_alive = kLongAgo;  // newest instant at which a daemon was at work, before this step
+  bool activating = false;        // a new version of the rules is on its way into the store
+  std::vector<std::pair<std::string, std::string>> activating_texts;
+  bool owed_to_person = false;  // of the plan being made: what is planned is a person's
   bool draining = false;
   bool stopping = false;
   bool drained_said = false;

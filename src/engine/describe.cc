@@ -37,9 +37,9 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
     case Reason::kPoolFull:
       return PoolText(open, decision.index);
     case Reason::kMaxConcurrency:
-      return StrCat(rule.trigger.max_concurrency, " of this task may run at once; ", HolderText(open));
+      return StrCat(rule.trigger.max_concurrency, " of this task may run at once; ", HolderText(open, false));
     case Reason::kWaitingInOrder:
-      return StrCat("an earlier occurrence is not over: ", HolderText(open));
+      return StrCat("an earlier occurrence is not over: ", HolderText(open, true));
     case Reason::kMinInterval:
       return StrCat("the last start is less than ", FormatMillis(rule.trigger.min_interval), " ago");
     case Reason::kAttemptsExhausted:
@@ -111,13 +111,14 @@ std::string EngineState::PoolText(const OpenRun& open, int index) const {
   return text;
 }
 
-std::string EngineState::HolderText(const OpenRun& open) const {
+// Of the same task (and value): the first that is earlier, or that has a slot.
+std::string EngineState::HolderText(const OpenRun& open, bool earlier) const {
   if (open.lane == kNoLane) return "";
   for (const std::string& id : lanes[open.lane].open) {
     auto it = runs.find(id);
     if (it == runs.end() || it->second.get() == &open) continue;
     const Run& other = it->second->run;
-    if (other.due < open.run.due || it->second->reserved) {
+    if (earlier ? other.due < open.run.due : it->second->reserved) {
       return StrCat(other.key.value_or(other.id), " is ", RunStateName(other.state));
     }
   }

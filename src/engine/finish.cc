@@ -98,6 +98,7 @@ BreakerChange EngineState::CountBreaker(OpenRun& open, const Classified& what, b
 void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
   bool stored_owner_dead = open.run.incarnation != options.incarnation;
   open.executing = false;
+  open.finishing = ending;
   open.renew_at = kNever;
   Classified what = ClassifyEnding(open, ending);
   BreakerChange change;
@@ -107,7 +108,7 @@ void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
 
   FinishCall call;
   call.fence = open.run.fence;
-  call.lost = what.outcome == Outcome::kLost || stored_owner_dead;
+  call.lost = stored_owner_dead;  // our own, ended by ourselves, is a result like any other
   call.end = EndOf(open, what, ending);
   call.audit = std::move(open.audit);
   open.audit.reset();
@@ -224,6 +225,7 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
 
 void EngineState::OnFinished(OpenRun& open, Pending& pending, bool accepted) {
   open.flight = OpenRun::Flight::kNone;
+  open.finishing.reset();
   Emit(AttemptForget{{open.run.id, open.run.fence, open.run.attempts}});
   if (!accepted) {
     Say(LogLevel::kWarning, "late_result",

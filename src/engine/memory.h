@@ -69,8 +69,9 @@ struct OpenRun {
   bool told_once = false;  // an answer of this wait is in the store, or on its way
   Reason told_reason = Reason::kNotDue;
   std::string told_text;
-  int64_t decision_id = 0;  // its row, 0: not known yet
-  int64_t folded = 0;       // repeats not yet in the store
+  int64_t decision_id = 0;     // its row, 0: not known yet
+  uint64_t answer_number = 0;  // of the newest answer's row
+  int64_t folded = 0;          // repeats not yet in the store
   Instant folded_at;
   uint64_t timer = 0;  // generation: older timers of this run are dead
   Instant timer_at = kNever;
@@ -78,12 +79,15 @@ struct OpenRun {
   bool reserved = false;           // counted in its lane's and pools' running
   std::vector<std::string> pools;  // in which it is counted
   bool executing = false;          // the executor has it
+  bool due_in_pause = false;       // it came due while paused, so `resume` owes it nothing
   bool inspecting = false;         // a former daemon's attempt is being looked at
   bool alive = false;              // ... and would not die
   TriggerKind claim_kind = TriggerKind::kSchedule;
   Instant claimed_at;
   std::optional<Ending> ended;  // an ending that waits for the flight before it
-  std::string ending_cause;     // cancelled by whom and why, shutdown…
+  std::optional<Ending>
+      finishing;             // the ending on its way into the store; needed again if it never got there
+  std::string ending_cause;  // cancelled by whom and why, shutdown…
   std::optional<KillWhy> killed;
   std::optional<Request> asked;   // a person's trigger or rerun that waits for this run's claim
   std::optional<AuditRow> audit;  // goes with the ending of the attempt
@@ -136,6 +140,7 @@ struct Pending {
   std::vector<std::string> superseded;  // kPlan
   std::string lane_task;  // kPlan of a lane: whose, so that it is found in a set that changed meanwhile
   std::string lane_value;
+  uint64_t ticket = 0;           // kFindRuns: of the look; kDecision: number of the answer
   size_t index = 0;              // kFindRuns: precondition; kFlag: 1 where it was removed
   std::vector<AlertRow> alerts;  // sent once the call is durable
   std::optional<Request> request;

@@ -64,9 +64,8 @@ void EngineState::Observe(OpenRun& open) {
   const std::vector<Precondition>& list = open.task->rule().trigger.preconditions;
   for (size_t i = 0; i < list.size(); ++i) {
     Observed& seen = open.observed[i];
-    bool fresh = seen.fact.answer != PreconditionFact::Answer::kUnknown &&
-                 (seen.fact.answer != PreconditionFact::Answer::kYes ||
-                  now < seen.fact.at + seen.fact.max_age || seen.fact.once_met_stays);
+    bool fresh =
+        seen.fact.once_met_stays || IsFresh(seen.fact, now, open.task->rule().trigger.check_interval);
     if (fresh || seen.ticket != 0) continue;
     if (list[i].type == Precondition::Type::kFlag) continue;
     seen.ticket = next_ticket++;
@@ -108,6 +107,7 @@ void EngineState::AskUpstream(OpenRun& open, size_t index) {
   pending.kind = Pending::Kind::kFindRuns;
   pending.runs.push_back(open.run.id);
   pending.index = index;
+  pending.ticket = open.observed[index].ticket;
   Call(std::move(call), std::move(pending));
 }
 
@@ -210,9 +210,26 @@ void EngineState::Settle(OpenRun& open, size_t index, PreconditionFact::Answer a
   if (!busy) Wake(open.run.id);
 }
 
+// Of an upstream that fans out all values must be there, unless this run asks for its own only: the first
+// that is not.
+static std::string AbsentValue(const Task* upstream, const OpenRun& open, const std::vector<Run>& found) {
+  size_t own = 0;
+  if (upstream == nullptr || ValueCount(upstream->rule()) < 2) return "";
+  if (!open.run.value.empty() && FindValue(upstream->rule(), open.run.value, &own)) return "";
+  for (size_t v = 0; v < ValueCount(upstream->rule()); ++v) {
+    const std::string& id = ValueId(upstream->rule(), v);
+    if (std::none_of(found.begin(), found.end(), [&](const Run& run) { return run.value == id; })) return id;
+  }
+  return "";
+}
+
 // The store's answer about an upstream task.
-void EngineState::OnUpstream(OpenRun& open, size_t index, const std::vector<Run>& found) {
-  if (index >= open.observed.size()) return;
+void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::vector<Run>& found) {
+  size_t index = pending.index;
+  // Another set of rules may ask something else, or nothing, by now.
+  bool asked_now =
+      open.task != nullptr && index < open.observed.size() && open.observed[index].ticket == pending.ticket;
+  if (!asked_now) return;
   open.observed[index].ticket = 0;
   const TaskCondition& condition = open.task->rule().trigger.preconditions[index].task;
   TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
@@ -229,12 +246,13 @@ void EngineState::OnUpstream(OpenRun& open, size_t index, const std::vector<Run>
     Settle(open, index, PreconditionFact::Answer::kNo, RunStateName(run.state), text);
     return;
   }
-  if (!found.empty()) {
+  const Task* upstream = rules->Find(task);
+  std::string absent = condition.key ? "" : AbsentValue(upstream, open, found);
+  if (!found.empty() && absent.empty()) {
     Settle(open, index, PreconditionFact::Answer::kYes, "met", StrCat(task, " succeeded"));
     return;
   }
-  std::string text = StrCat(task, " has not started");
-  const Task* upstream = rules->Find(task);
+  std::string text = StrCat(task, absent.empty() ? "" : " ", absent, " has not started");
   if (upstream != nullptr) {
     std::optional<Instant> due = NextDue(upstream->rule(), 0, now);
     if (due) text += StrCat(" (due ", FormatLocal(*due, ScheduleOf(upstream->rule(), 0).zone), ")");

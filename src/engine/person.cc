@@ -261,7 +261,15 @@ void EngineState::EmitByHand(const Request& request, Run run, const Force& force
   call.audit = AuditOf(request, action, run.task, run.id);
   PlannedRun planned;
   Decision decision = Evaluate(open);
-  if (decision.verdict == Verdict::kAllow) planned.claim = MakeClaim(open);
+  if (run.extra && (decision.verdict == Verdict::kDeny || decision.verdict == Verdict::kEnd)) {
+    // Beside the schedule there is nothing but the question: refused, it leaves no run that starts later.
+    std::string text = open.last_text;
+    open.asked.reset();
+    Close(run.id);
+    Refuse(request, decision.reason, text, "");
+    return;
+  }
+  if (decision.verdict == Verdict::kAllow && !activating) planned.claim = MakeClaim(open);
   planned.run = open.run;
   call.runs.push_back(std::move(planned));
   Pending pending;

@@ -95,7 +95,7 @@ Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& 
 void EngineState::PlanLane(size_t index) {
   Lane& lane = lanes[index];
   if (draining) return;  // planned_through stays where SIGTERM found it
-  if (!store_available || lane.planning) {
+  if (!store_available || lane.planning || activating) {
     waiting_lanes.insert(index);  // taken up when the store is back, or the plan before it is durable
     return;
   }
@@ -120,7 +120,7 @@ void EngineState::PlanLane(size_t index) {
     owed_count = set.starts.size();
     CountMissed(lane, from, late_after, set);
     bool can_start = !set.starts.empty() || !late.empty();
-    if (!can_start && trigger.on_window_end == OnWindowEnd::kManual) PersonForNewest(set);
+    if (!can_start && trigger.on_window_end == OnWindowEnd::kManual) PersonForNewest(lane, from, set);
     set.starts.insert(set.starts.end(), late.begin(), late.end());
   } else {
     owed_count = 0;
@@ -129,11 +129,11 @@ void EngineState::PlanLane(size_t index) {
 }
 
 // Nothing of what was missed can start, and the rule wants a person: the newest becomes a run for one.
-void EngineState::PersonForNewest(DueSet& set) const {
+void EngineState::PersonForNewest(const Lane& lane, Instant after, DueSet& set) const {
   for (Note& range : set.ranges) {
     if (range.reason != Reason::kSchedulerDown) continue;
     set.person = range.last_due;
-    --range.count;
+    if (--range.count > 0) range.last_due = FirstNotIn({*set.person}, lane, after, *set.person, false);
   }
   std::erase_if(set.ranges, [](const Note& range) { return range.count == 0; });
 }
@@ -151,7 +151,9 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
   call.planned_through = now;
   std::string down = DownText();
   if (set.person) {
+    owed_to_person = true;
     PlanOne(index, *set.person, call, pending, down);
+    owed_to_person = false;
   }
   for (size_t i = 0; i < set.starts.size(); ++i)
     PlanOne(index, set.starts[i], call, pending, i < owed_count ? down : "");
@@ -161,7 +163,7 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
     range.at = now;
     if (range.reason == Reason::kSchedulerDown) {
       range.detail = down;
-      if (!pending.runs.empty() && !set.person) {
+      if (!set.starts.empty() && task.rule().trigger.missed == MissedPolicy::kLatest) {
         range.run_id = pending.runs.front();
         range.detail += StrCat("; superseded by the occurrence of ", FormatUtc(set.starts.front()));
       }
@@ -239,7 +241,7 @@ Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
     open.run.detail = occurrence.day_detail;
     return {RunState::kSkipped, Reason::kCalendarExcluded};
   }
-  if (!owed.empty() && occurrence.start_limit <= now) {
+  if (owed_to_person || (!owed.empty() && occurrence.start_limit <= now)) {
     open.run.detail = owed;
     return {RunState::kManualRequired, Reason::kSchedulerDown};
   }

@@ -79,9 +79,7 @@ void EngineState::SwitchRules(RulesOffered offered, std::vector<RuleChange> chan
   for (auto& [key, lane] : old) {
     Lane* now_lane = FindLane(key.first, key.second);
     if (now_lane == nullptr) continue;
-    now_lane->running = lane.running;
     now_lane->breaker = std::move(lane.breaker);
-    now_lane->open = std::move(lane.open);
     now_lane->planning = lane.planning;
   }
   for (size_t i = first_call; i < calls.size(); ++i) {
@@ -97,26 +95,30 @@ void EngineState::SwitchRules(RulesOffered offered, std::vector<RuleChange> chan
   RebindRuns();
 }
 
+// A rule may come back while runs of it are still open, so lanes are told of their runs anew.
 void EngineState::RebindRuns() {
-  std::vector<std::string> removed;
-  for (auto& [id, open] : runs) {
-    size_t index = kNoLane;
-    FindLane(open->run.task, open->run.value, &index);
-    open->lane = index;
-    if (open->run.state == RunState::kRunning) continue;  // keeps the rule it was claimed with
-    for (Observed& seen : open->observed) seen.ticket = 0;
-    Bind(*open);
-    bool gone = open->task == nullptr && IsOpen(open->run.state);
-    if (gone && open->flight == OpenRun::Flight::kNone) removed.push_back(id);
-    Wake(id);
+  for (Lane& lane : lanes) {
+    lane.running = 0;
+    lane.open.clear();
   }
-  for (const std::string& id : removed) {
-    MoveRun(*FindRun(id), {RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed"});
+  for (auto& [id, open] : runs) {
+    JoinLane(*open);
+    if (open->reserved) {  // running, or its claim is under way: it keeps the rule it was claimed with
+      if (open->lane != kNoLane) ++lanes[open->lane].running;
+      continue;
+    }
+    Bind(*open);
+    Wake(id);
   }
 }
 
 void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply) {
   rule_version = reply.version;
+  activating = false;
+  activating_texts.clear();
+  std::set<size_t> waiting = std::move(waiting_lanes);
+  waiting_lanes.clear();
+  for (size_t lane : waiting) PlanLane(lane);
   Json line = Json::MakeObject();
   line.Set("version", rule_version).Set("tasks", rules->tasks.size()).Set("hash", rules->hash);
   Instant next = NextTimer();

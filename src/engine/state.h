@@ -24,6 +24,7 @@ class EngineState : public EngineCore {
   void Begin(const OpenReply& opened, const Snapshot& snapshot,
              std::vector<std::pair<std::string, std::string>> texts);
   void Resync(const Snapshot& snapshot);
+  void AnswerUnknown();
   void Adopt(const Snapshot& snapshot);
   void AdoptRuns(const Snapshot& snapshot);
   void AdoptRunning(OpenRun& open);
@@ -43,7 +44,7 @@ class EngineState : public EngineCore {
   void CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const;
   Instant FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through,
                      bool forward) const;
-  void PersonForNewest(DueSet& set) const;
+  void PersonForNewest(const Lane& lane, Instant after, DueSet& set) const;
   void EmitPlan(size_t index, DueSet set);
   std::string DownText() const;
   void PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending, const std::string& owed);
@@ -79,7 +80,7 @@ class EngineState : public EngineCore {
   void OnProbe(const ProbeAnswer& answer);
   void Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer, const std::string& code,
               const std::string& text);
-  void OnUpstream(OpenRun& open, size_t index, const std::vector<Run>& found);
+  void OnUpstream(OpenRun& open, const Pending& pending, const std::vector<Run>& found);
   void WakeWaitersOfTask(const std::string& task);
   void WakeWaitersOfFlag(const std::string& name);
   void SetFlag(const Flag& flag, bool remove);
@@ -104,7 +105,7 @@ class EngineState : public EngineCore {
   std::string PausedText(const OpenRun& open) const;
   std::string MaintenanceText(int index) const;
   std::string PoolText(const OpenRun& open, int index) const;
-  std::string HolderText(const OpenRun& open) const;
+  std::string HolderText(const OpenRun& open, bool earlier) const;
 
   // ---- carry.cc: replies of the store; start.cc: starts
   void OnStore(StoreReplied reply);

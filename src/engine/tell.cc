@@ -178,6 +178,10 @@ void EngineState::SetStuckLimit(OpenRun& open) {
 // A state held too long. Former processes that would not die end with a person.
 void EngineState::TellStuck(OpenRun& open) {
   open.stuck_at = kNever;
+  if (open.alive && open.flight != OpenRun::Flight::kNone) {
+    open.stuck_at = now + kInspectAgain;  // a change of it is being stored
+    return;
+  }
   if (open.stuck_told || open.task == nullptr) return;
   open.stuck_told = true;
   std::string what =

@@ -17,7 +17,16 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   for (const std::string& name : open.task->rule().trigger.pools) {
     if (decision.reason == Reason::kPoolFull) pools[name].waiting.insert(open.run.id);
   }
-  if (open.asked) RefuseAsked(open, decision.reason, open.last_text);
+  if (decision.reason == Reason::kPaused && PauseOf(*open.task)->at <= open.run.due) open.due_in_pause = true;
+  if (open.asked) {
+    RefuseAsked(open, decision.reason, open.last_text);
+    if (open.run.extra && open.run.state == RunState::kScheduled && open.run.attempts == 0) {
+      // Beside the schedule there is nothing but the question, and that was answered.
+      MoveRun(open, {RunState::kSkipped, Reason::kCancelled,
+                     StrCat("refused: ", ReasonName(decision.reason), ", ", open.last_text)});
+      return;
+    }
+  }
   ArmRun(open, std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever));
   bool same = open.told_once && open.told_reason == decision.reason &&
               (open.told_text == open.last_text || WaitsForALimit(decision.reason));
@@ -34,8 +43,10 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   row.recheck_at = decision.recheck_at;
   LogDecision(row);
   open.decision_id = 0;
+  open.folded = 0;
   Pending pending;
   pending.kind = Pending::Kind::kDecision;
+  pending.ticket = ++open.answer_number;
   pending.runs.push_back(open.run.id);
   Call(NoteDecisionCall{std::move(row)}, std::move(pending));
 }
