@@ -341,6 +341,12 @@ TEST_F(AlertSenderTest, AP1IsNotHeldUpByOthersThatHang) {
   auto sender = NewSender();
   for (int i = 0; i < 20; ++i)
     sender->Send(Message(StrCat("low", i), "P2"), {Webhook("mute", mute.Url(), Minutes(5))});
+  // All threads that may take a P2 hang in one; the one for P1 stays free.
+  const int64_t patience_us = MonotonicMicros() + 30'000'000;
+  while (mute.connections() < 2 && MonotonicMicros() < patience_us) continue;
+  const int64_t settled_us = MonotonicMicros() + 50'000;
+  while (MonotonicMicros() < settled_us) continue;
+  EXPECT_EQ(mute.connections(), 2);
   sender->Send(Message("urgent", "P1"), {Command("pager", "true")});
   const SendResult result = results_.At(1);
   EXPECT_EQ(result.id, "urgent");

@@ -360,7 +360,10 @@ TEST_F(ProberTest, OneLookAtATimeForTheSameThingAndAllWhoWaitGetItsAnswer) {
   const std::vector<ProbeAnswer> all = answers_.Await(51);
   ASSERT_EQ(all.size(), 51u);
   std::set<uint64_t> tickets;
-  for (const ProbeAnswer& answer : all) tickets.insert(answer.ticket);
+  for (const ProbeAnswer& answer : all) {
+    tickets.insert(answer.ticket);
+    EXPECT_EQ(Brief(answer), "yes met");
+  }
   EXPECT_EQ(tickets.size(), 51u);
   EXPECT_EQ(most, 1);
   EXPECT_EQ(server.connections(), 1);
