@@ -34,6 +34,9 @@ void EngineState::LogStart(const OpenRun& open) {
   line.Set("attempt", open.run.attempts)
       .Set("fence", open.run.fence)
       .Set("trigger", TriggerKindName(open.claim_kind));
+  line.Set("target_date", FormatDay(open.run.business_date)).Set("decision", "run");
+  line.Set("reason", ReasonName(Reason::kAllConditionsMet)).Set("detail", open.run.detail);
+  line.Set("node_id", options.node).Set("rule_version", rule_version);
   line.Set("zone", zone.name()).Set("host_zone", options.host_zone);
   line.Set("planned", FormatUtc(open.run.due)).Set("planned_local", FormatLocal(open.run.due, zone));
   line.Set("lag_ms", (open.claimed_at - open.occurrence.starts).count);
