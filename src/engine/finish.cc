@@ -241,7 +241,7 @@ void EngineState::OnFinished(OpenRun& open, Pending& pending, bool accepted) {
   std::string id = open.run.id;
   size_t lane = open.lane;
   if (!IsFinal(open.run.state)) {
-    Bind(open);  // from its next decision on it is judged by the active rule
+    if (open.rules != rules) Bind(open);  // from its next decision on it is judged by the active rule
     SetStuckLimit(open);
   }
   Unreserve(open);

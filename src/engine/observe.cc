@@ -223,6 +223,40 @@ static std::string AbsentValue(const Task* upstream, const OpenRun& open, const 
   return "";
 }
 
+// How many occurrences of an upstream are looked at for the one that this run asks for: two days of minutes.
+static constexpr int kUpstreamTried = 2880;
+
+// The newest occurrence due at or before `mine` for that business date, or nothing.
+static std::optional<Instant> LatestDue(const Task& upstream, size_t value, CivilDay date, Instant mine,
+                                        const ServerConfig& config) {
+  std::optional<Instant> due = PreviousDue(upstream.rule(), value, mine + Millis{1});
+  for (int i = 0; i < kUpstreamTried && due; ++i) {
+    CivilDay day = OccurrenceAt(upstream, value, *due, config).business_date;
+    if (day == date) return due;
+    if (day < date) return std::nullopt;
+    due = PreviousDue(upstream.rule(), value, *due);
+  }
+  return std::nullopt;
+}
+
+// An occurrence between the run that was found and this one that has no run, because nobody was there when it
+// was due: the older success does not stand for it. Empty where there is none.
+static std::string NeverRan(EngineCore& core, const OpenRun& open, const TaskCondition& condition,
+                            const std::vector<Run>& found) {
+  bool previous = condition.business_date == TaskCondition::Date::kPreviousDay;
+  CivilDay date = open.run.business_date - (previous ? 1 : 0);
+  for (const Run& run : found) {
+    const Lane* lane = core.FindLane(run.task, run.value);
+    if (lane == nullptr || run.extra) continue;
+    std::optional<Instant> due =
+        LatestDue(core.TaskOf(*lane), lane->value, date, open.run.due, core.rules->config);
+    if (due && *due > run.due && *due > lane->in_force_since)
+      return StrCat(run.task, " of ", FormatUtc(*due), " never ran; the last before it is ",
+                    run.key.value_or(run.id));
+  }
+  return "";
+}
+
 // The store's answer about an upstream task.
 void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::vector<Run>& found) {
   size_t index = pending.index;
@@ -249,6 +283,11 @@ void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::v
   const Task* upstream = rules->Find(task);
   std::string absent = condition.key ? "" : AbsentValue(upstream, open, found);
   if (!found.empty() && absent.empty()) {
+    std::string never = condition.key ? "" : NeverRan(*this, open, condition, found);
+    if (!never.empty()) {
+      Settle(open, index, PreconditionFact::Answer::kNo, "missed", never);
+      return;
+    }
     Settle(open, index, PreconditionFact::Answer::kYes, "met", StrCat(task, " succeeded"));
     return;
   }

@@ -204,7 +204,7 @@ void EngineState::KeepAlert(const AlertRow& row) {
   Say(LogLevel::kInfo, "alert",
       Json::MakeObject()
           .Set("alert", row.id)
-          .Set("level", AlertLevelName(row.level))
+          .Set("alert_level", AlertLevelName(row.level))
           .Set("title", row.title));
   if (row.state != AlertRow::State::kPending) return;
   alerts[row.id] = row;
