@@ -47,6 +47,13 @@ void TestDaemon::StandAt(const std::string& instant, double rate) {
   clock_waits_ = true;
 }
 
+void TestDaemon::InForceSince(const std::string& instant) {
+  StandAt(instant);
+  CHECK(Start());
+  CHECK(Eventually([&] { return log().find("rules_changed") != std::string::npos; }));
+  CHECK(Stop() == 0);
+}
+
 Instant TestDaemon::Now() const {
   if (!clock_set_) return SystemClock().Wall();
   double passed_ms = static_cast<double>(MonotonicMicros() - real_origin_us_) / 1000 * rate_;

@@ -31,6 +31,9 @@ class TestDaemon {
   // ---- the clock: it shows `instant` when the daemon starts next, and runs at `rate` from there (1 in a
   // long run)
   void StandAt(const std::string& instant, double rate = 1);
+  // Starts the daemon at that instant and stops it again: the rules are in force from then on, so that what
+  // is due soon after the next start is owed even where a busy machine makes that start slow.
+  void InForceSince(const std::string& instant);
   Instant Now() const;
   double rate() const { return rate_; }
   // Real milliseconds until the daemon's clock shows the instant, and so many more; a bound for Eventually.
