@@ -48,7 +48,7 @@ class TreeCheck {
                   {"inline_secret", "a secret is written here; rules are kept in git and shown to everybody",
                    "write {env: NAME} or {file: PATH} in its place"});
     node.kind = YamlNode::Kind::kScalar;
-    node.scalar = kHiddenValue;
+    node.scalar = std::string(kHiddenValue);
     node.items.clear();
     node.members.clear();
   }
