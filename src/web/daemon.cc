@@ -112,8 +112,11 @@ void Daemon::StartWorkers() {
   options.clock_rate = options_.clock_rate;
   executor_ = NewExecutor(std::move(options), clock_, log_, std::move(exec));
   ProbeOptions probe;
-  probe.file_roots = set->config.file_roots;
+  for (const std::string& root : set->config.file_roots) {
+    probe.file_roots.push_back(AbsolutePath(JoinPath(set->config.folder, root)));
+  }
   probe.http_allow = set->config.http_allow;
+  probe.rate = options_.clock_rate;
   prober_ = NewProber(std::move(probe), clock_,
                       [this](ProbeAnswer answer) { Post(ProbeReplied{std::move(answer)}); });
   sender_ = NewAlertSender(clock_, set->config.folder, [this](SendResult result) {
@@ -220,7 +223,12 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
 // over.
 void Daemon::Prune() {
   PruneCall call;
-  call.before = clock_.Wall() - rules()->config.retention;
+  std::shared_ptr<const RuleSet> set = rules();
+  call.before = clock_.Wall() - set->config.retention;
+  for (const Task& task : set->tasks) {
+    Millis keep = task.rule().keep;
+    if (keep != kKeysKept) call.keys_from.emplace_back(task.id, clock_.Wall() - keep);
+  }
   prune_at_ = clock_.Wall() + kPruneEvery;
   store_->Run([this, call](Store& store) {
     StoreFault fault;
