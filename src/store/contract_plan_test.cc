@@ -73,6 +73,7 @@ TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
   run.counted = 2;
   run.uncounted = 3;
   run.failures = 4;
+  run.told = AlertLevel::kP2;
   run.ladder = {1, 2, 3};
   run.next_at = clock_.wall + Seconds(9);
   run.next_lost_rerun = true;
@@ -274,6 +275,7 @@ TEST_P(PlanContract, ActivateMovesCursorsAndOpenRunsOfRemovedTasks) {
   removed.task = "t";
   removed.in_force_since = clock_.wall;
   removed.planned_through = clock_.wall;
+  removed.schedule = "every day at two";
   removed.active = false;
   call.cursors = {removed};
   MoveCall move;
@@ -288,6 +290,8 @@ TEST_P(PlanContract, ActivateMovesCursorsAndOpenRunsOfRemovedTasks) {
   EXPECT_EQ(Stored("r1").reason, Reason::kRuleRemoved);
   TaskCursor cursor = LoadAll().cursors.at(0);
   EXPECT_FALSE(cursor.active);
+  // Without it a restart would take every schedule for a new one, which owes nothing from before.
+  EXPECT_EQ(cursor.schedule, "every day at two");
   // What the store alone knows stays: a task that comes back keeps its min_interval.
   EXPECT_EQ(cursor.last_start, clock_.wall);
 }

@@ -56,6 +56,7 @@ CREATE TABLE task (
   in_force_since INTEGER NOT NULL,
   planned_through INTEGER NOT NULL,
   last_start INTEGER,
+  schedule TEXT NOT NULL,
   active INTEGER NOT NULL,
   PRIMARY KEY (task, value)
 ) STRICT, WITHOUT ROWID;
@@ -77,6 +78,7 @@ CREATE TABLE run (
   counted INTEGER NOT NULL,
   uncounted INTEGER NOT NULL,
   failures INTEGER NOT NULL,
+  told TEXT NOT NULL,
   ladder_immediate INTEGER NOT NULL,
   ladder_backoff INTEGER NOT NULL,
   ladder_catchup INTEGER NOT NULL,

@@ -24,6 +24,12 @@ std::optional<AlertLevel> LevelFromName(std::string_view name) {
   return std::nullopt;
 }
 
+}  // namespace
+
+const char* LevelName(AlertLevel level) { return kLevels[static_cast<size_t>(level)]; }
+
+namespace {
+
 constexpr const char* kAlertStates[] = {"shown", "pending", "sent"};
 
 std::optional<AlertRow::State> AlertStateFromName(std::string_view name) {
@@ -52,6 +58,7 @@ Run TakeRun(Take& take) {
   run.counted = take.Int();
   run.uncounted = take.Int();
   run.failures = take.Int();
+  run.told = take.Name(LevelFromName, AlertLevel::kNone);
   run.ladder.immediate = take.Int();
   run.ladder.backoff = take.Int();
   run.ladder.catchup = take.Int();
@@ -79,11 +86,11 @@ Run TakeRun(Take& take) {
 void PutRun(Put& put, const Run& run) {
   put << run.id << run.task << run.value << run.identity << run.due << run.business_date << run.key
       << RunStateName(run.state) << ReasonName(run.reason) << run.detail << run.fence << run.attempts
-      << run.counted << run.uncounted << run.failures << run.ladder.immediate << run.ladder.backoff
-      << run.ladder.catchup << run.next_at << run.next_lost_rerun << run.window_opens << run.window_ends
-      << RunStateName(run.before_manual) << RunStateName(run.before_claim) << TriggerKindName(run.origin)
-      << run.extra << run.owed << run.supersedes << run.superseded_by << run.rule_version << run.created_at
-      << run.state_since << run.first_start;
+      << run.counted << run.uncounted << run.failures << LevelName(run.told) << run.ladder.immediate
+      << run.ladder.backoff << run.ladder.catchup << run.next_at << run.next_lost_rerun << run.window_opens
+      << run.window_ends << RunStateName(run.before_manual) << RunStateName(run.before_claim)
+      << TriggerKindName(run.origin) << run.extra << run.owed << run.supersedes << run.superseded_by
+      << run.rule_version << run.created_at << run.state_since << run.first_start;
 }
 
 Attempt TakeAttempt(Take& take) {
@@ -176,9 +183,9 @@ AlertRow TakeAlert(Take& take) {
 }
 
 void PutAlert(Put& put, const AlertRow& row) {
-  put << row.id << row.episode << row.event << kLevels[static_cast<size_t>(row.level)] << row.task
-      << row.run_id << row.owner << row.title << row.body << kAlertStates[static_cast<size_t>(row.state)]
-      << row.created_at << row.next_try_at << row.tries << row.channel << row.last_error;
+  put << row.id << row.episode << row.event << LevelName(row.level) << row.task << row.run_id << row.owner
+      << row.title << row.body << kAlertStates[static_cast<size_t>(row.state)] << row.created_at
+      << row.next_try_at << row.tries << row.channel << row.last_error;
 }
 
 AuditRow TakeAudit(Take& take) {
@@ -256,13 +263,14 @@ TaskCursor TakeCursor(Take& take) {
   cursor.in_force_since = take.At();
   cursor.planned_through = take.At();
   cursor.last_start = take.MaybeAt();
+  cursor.schedule = take.Text();
   cursor.active = take.Bool();
   return cursor;
 }
 
 void PutCursor(Put& put, const TaskCursor& cursor) {
   put << cursor.task << cursor.value << cursor.in_force_since << cursor.planned_through << cursor.last_start
-      << cursor.active;
+      << cursor.schedule << cursor.active;
 }
 
 RuleVersion TakeVersion(Take& take) {

@@ -12,7 +12,8 @@ namespace duecourse {
 // Columns as text, so that SQL constants are joined from them at compile time.
 #define DC_RUN_COLUMNS                                                                                      \
   "run.id, run.task, run.value, run.identity, run.due, run.business_date, run.key, run.state, run.reason, " \
-  "run.detail, run.fence, run.attempts, run.counted, run.uncounted, run.failures, run.ladder_immediate, "   \
+  "run.detail, run.fence, run.attempts, run.counted, run.uncounted, run.failures, run.told, "               \
+  "run.ladder_immediate, "                                                                                  \
   "run.ladder_backoff, run.ladder_catchup, run.next_at, run.next_lost_rerun, run.window_opens, "            \
   "run.window_ends, run.before_manual, run.before_claim, run.origin, run.extra, run.owed, run.supersedes, " \
   "run.superseded_by, run.rule_version, run.created_at, run.state_since, run.first_start, "                 \
@@ -20,6 +21,13 @@ namespace duecourse {
 #define DC_RUN_FROM \
   "FROM run\n"      \
   "LEFT JOIN node ON node.seq = run.owner\n"
+// Open runs and those in manual_required, by the index that holds no others, whatever the planner thinks of
+// it; its list of states word for word.
+#define DC_OPEN_RUN_FROM           \
+  "FROM run INDEXED BY run_open\n" \
+  "LEFT JOIN node ON node.seq = run.owner\n"
+#define DC_WHERE_OPEN \
+  "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required')\n"
 #define DC_ATTEMPT_COLUMNS                                                                                 \
   "run.id, attempt.number, attempt.fence, attempt.kind, attempt.nonce, attempt.rule_version, node.node, "  \
   "node.incarnation, node.boot_id, attempt.claimed_at, attempt.ended_at, attempt.outcome, attempt.class, " \
@@ -44,9 +52,10 @@ namespace duecourse {
 #define DC_CONTROL_COLUMNS "scope, paused, by, reason, at, version\n"
 #define DC_BREAKER_COLUMNS \
   "task, value, version, open, until, trial_run, failed_attempts, failed_ladders, opened_at, episode\n"
-#define DC_CURSOR_COLUMNS "task, value, in_force_since, planned_through, last_start, active\n"
+#define DC_CURSOR_COLUMNS "task, value, in_force_since, planned_through, last_start, schedule, active\n"
 #define DC_VERSION_COLUMNS "version, hash, at, by, tasks, changes\n"
 
+const char* LevelName(AlertLevel level);  // as it is stored
 Run TakeRun(Take& take);
 Attempt TakeAttempt(Take& take);
 DecisionRow TakeDecision(Take& take);

@@ -12,11 +12,12 @@ namespace {
 // A run whose identity or key is known is not written; which of the two is looked up then.
 constexpr const char* kInsertRun = R"sql(
 INSERT INTO run (id, task, value, identity, due, business_date, key, state, reason, detail, fence, attempts,
-                 counted, uncounted, failures, ladder_immediate, ladder_backoff, ladder_catchup, next_at,
+                 counted, uncounted, failures, told, ladder_immediate, ladder_backoff, ladder_catchup, next_at,
                  next_lost_rerun, window_opens, window_ends, before_manual, before_claim, origin, extra, owed,
                  supersedes, superseded_by, rule_version, created_at, state_since, first_start, owner,
                  lease_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        ?)
 ON CONFLICT DO NOTHING
 )sql";
 
@@ -66,12 +67,13 @@ VALUES (?, ?, ?)
 )sql";
 
 constexpr const char* kWriteCursor = R"sql(
-INSERT INTO task (task, value, in_force_since, planned_through, last_start, active)
-VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO task (task, value, in_force_since, planned_through, last_start, schedule, active)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (task, value) DO UPDATE
 SET in_force_since = excluded.in_force_since,
     planned_through = excluded.planned_through,
     last_start = ifnull(excluded.last_start, last_start),
+    schedule = excluded.schedule,
     active = excluded.active
 )sql";
 
