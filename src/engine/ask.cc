@@ -253,7 +253,7 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.expected_fence = open.run.fence;
   claim.nonce = NewId('n');
   claim.kind = KindOfNext(open);
-  claim.counts = claim.kind != TriggerKind::kManual;
+  claim.counts = FollowsLadder(claim.kind, open.run.extra, open.run.attempts + 1);
   claim.ttl = rule.trigger.lease_ttl;
   if (!open.force.time) {
     Facts facts = Gather(open);

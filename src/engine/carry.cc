@@ -165,7 +165,7 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   open.run.attempts = reply.attempt;
   open.run.incarnation = options.incarnation;
   open.run.boot_id = options.boot_id;
-  if (open.claim_kind != TriggerKind::kManual) ++open.run.counted;
+  if (FollowsLadder(open.claim_kind, open.run.extra, reply.attempt)) ++open.run.counted;
   if (!open.run.first_start) {
     open.run.first_start = reply.at;
     if (open.lane != kNoLane) lanes[open.lane].last_start = reply.at;

@@ -168,7 +168,7 @@ Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, cons
               (ending.kind == Ending::Kind::kTimeout && rule.execution.kind == ExecutionRule::Kind::kHttp);
   facts.request_unanswered = http && ending.kind != Ending::Kind::kHttp && ending.request_sent;
   facts.timed_out_manual = rule.execution.on_timeout == ExecutionRule::OnTimeout::kManual;
-  facts.manual_attempt = open.claim_kind == TriggerKind::kManual;
+  facts.manual_attempt = !FollowsLadder(open.claim_kind, open.run.extra, open.run.attempts);
   facts.draining_stop = open.killed && *open.killed == KillWhy::kShutdown;
   facts.run = &open.run;
   facts.retry = &rule.retry;

@@ -40,6 +40,11 @@ std::optional<Outcome> OutcomeFromName(std::string_view name);
 
 // Why an attempt was started; given to handlers as DUECOURSE_TRIGGER.
 enum class TriggerKind { kSchedule, kEvent, kManual, kRetry, kCatchup };
+// Whether an attempt counts to the cap and is followed by the ladder: all but a person's. The first of a run
+// beside the schedule is that run's own, although a person asked for it.
+constexpr bool FollowsLadder(TriggerKind kind, bool extra, int number) {
+  return kind != TriggerKind::kManual || (extra && number == 1);
+}
 const char* TriggerKindName(TriggerKind kind);
 std::optional<TriggerKind> TriggerKindFromName(std::string_view name);
 
