@@ -56,6 +56,15 @@ TEST(Scenario02, ALateOccurrenceStartsWhileItsWindowIsOpen) {
   EXPECT_NE(told.find("late"), std::string::npos) << daemon.Tell("stock-purchase");
 }
 
+TEST(Scenario02, WhatCameDueWhileTheDaemonWasStoppedIsOwed) {
+  TestDaemon daemon;
+  WriteStockPurchase(daemon);
+  daemon.InForceSince("2026-03-02T11:00:00+08:00");
+  daemon.StandAt("2026-03-02T11:40:00+08:00");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  EXPECT_TRUE(daemon.AwaitState("stock-purchase:2026-03-02", "success")) << daemon.Tell("stock-purchase");
+}
+
 TEST(Scenario02, OnlyTheEndOfTheWindowMakesItMissed) {
   TestDaemon daemon;
   WriteStockPurchase(daemon);
