@@ -47,14 +47,19 @@ void StoreThread::Loop() {
     int64_t now = clock_.Monotonic().count;
     if (now - last_beat_ >= kBeatMs && refusing_since_.load() == 0) {
       last_beat_ = now;
-      StoreFault fault = store_->Heartbeat(clock_.Wall());
-      if (fault.kind != StoreFault::Kind::kNone) Refused(fault);
+      Beat();
     } else if (items.empty() && refusing_since_.load() != 0) {
-      // Nothing is asked of it, but somebody must notice when it is back.
-      if (store_->Heartbeat(clock_.Wall()).kind == StoreFault::Kind::kNone) Taken();
+      Beat();  // nothing is asked of it, but somebody must notice when it is back
     }
   }
   store_->Close();
+}
+
+void StoreThread::Beat() {
+  StoreFault fault = store_->Heartbeat(clock_.Wall());
+  if (fault.kind == StoreFault::Kind::kNone) return Taken();
+  Refused(fault);
+  if (fault.reopen) Reload();
 }
 
 // As few commits as there can be, each of bounded length; replies leave after each.
@@ -99,8 +104,7 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
       return true;
     }
     Refused(fault);
-    if (fault.outcome_unknown || fault.kind == StoreFault::Kind::kVanished ||
-        fault.kind == StoreFault::Kind::kCorrupt) {
+    if (fault.outcome_unknown || fault.reopen) {
       Reload();
       if (laid_aside_) return true;
     }

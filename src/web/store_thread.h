@@ -49,6 +49,7 @@ class StoreThread {
     std::function<void(Store&)> job;
   };
   void Loop();
+  void Beat();  // a heartbeat, and what follows from its answer
   void CommitAll(std::vector<Item> items);
   bool TryCommit(const std::vector<StoreCall>& calls, std::vector<StoreReply>& replies);
   void Reload();
