@@ -132,6 +132,15 @@ std::pair<std::string, std::optional<size_t>> ParsePart(std::string_view part) {
 
 }  // namespace
 
+PrintNode::PrintNode() = default;
+PrintNode::PrintNode(const PrintNode&) = default;
+PrintNode::PrintNode(PrintNode&&) noexcept = default;
+PrintNode& PrintNode::operator=(const PrintNode&) = default;
+PrintNode& PrintNode::operator=(PrintNode&&) noexcept = default;
+PrintNode::~PrintNode() = default;
+
+bool PrintNode::empty() const { return items.empty() && members.empty() && text.empty(); }
+
 std::string QuoteYaml(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
@@ -159,12 +168,13 @@ std::string QuoteYaml(std::string_view text) {
 }
 
 bool IsPlainYaml(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), IsPlainCharacter) && text != "-" && text != "." &&
-         !text.starts_with("---") && !text.starts_with("...");
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsPlainCharacter) && text != "-" &&
+         text != "." && !text.starts_with("---") && !text.starts_with("...");
 }
 
 std::string YamlScalar(std::string_view text) {
-  bool plain = IsPlainYaml(text) && !ReadsAsOther(text) && text.front() != '-' && text.front() != '.' && text.front() != '+';
+  bool plain = IsPlainYaml(text) && !ReadsAsOther(text) && text.front() != '-' && text.front() != '.' &&
+               text.front() != '+';
   return plain ? std::string(text) : QuoteYaml(text);
 }
 

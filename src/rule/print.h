@@ -13,6 +13,13 @@
 namespace duecourse {
 
 struct PrintNode {
+  // Out of line, for the node is not complete where its members are named.
+  PrintNode();
+  PrintNode(const PrintNode&);
+  PrintNode(PrintNode&&) noexcept;
+  PrintNode& operator=(const PrintNode&);
+  PrintNode& operator=(PrintNode&&) noexcept;
+  ~PrintNode();
   enum class Kind { kScalar, kBlock, kNote, kList, kMap };
   Kind kind = Kind::kMap;
   std::string text;  // kScalar: YAML on one line; kBlock: text of several lines; kNote: what no key can say
@@ -20,14 +27,15 @@ struct PrintNode {
   std::vector<PrintNode> items;                            // kList
   std::vector<std::pair<std::string, PrintNode>> members;  // kMap
 
-  bool empty() const { return items.empty() && members.empty() && text.empty(); }
+  bool empty() const;
 };
 
 // A text as a YAML scalar: plain where nothing could read it otherwise, else in double quotes. Safe inside []
 // and {}.
 std::string YamlScalar(std::string_view text);
 std::string QuoteYaml(std::string_view text);
-bool IsPlainYaml(std::string_view text);  // may stand without quotes; what a reader takes it for is another matter
+bool IsPlainYaml(
+    std::string_view text);  // may stand without quotes; what a reader takes it for is another matter
 std::string FlowList(const std::vector<std::string>& yaml_items);  // "[a, b]"
 std::string JsonFlow(const Json& json);
 PrintNode ScalarNode(std::string yaml, bool is_default = false);
