@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "exec/failpoint.h"
 #include "rule/lint.h"
+#include "time/zone.h"
 
 namespace duecourse {
 namespace {
@@ -43,13 +44,14 @@ Daemon::~Daemon() {
   store_.reset();
 }
 
-Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened) {
+Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened, bool init) {
   std::unique_ptr<Store> store = NewSqliteStore(options_.data_folder, clock_);
   OpenRequest request;
   request.node = node_;
   request.incarnation = incarnation_;
   request.boot_id = boot_id_;
-  request.init = options_.init;
+  request.zone_data = ZoneDataVersion();
+  request.init = init;
   request.allow_unsafe_durability = rules()->config.allow_unsafe_durability;
   Result<OpenReply> reply = store->Open(request);
   if (!reply.ok()) return reply.error();
@@ -60,7 +62,7 @@ Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened) {
 Status Daemon::Start() {
   std::shared_ptr<const RuleSet> set = rules();
   OpenReply opened;
-  Result<std::unique_ptr<Store>> store = OpenStore(&opened);
+  Result<std::unique_ptr<Store>> store = OpenStore(&opened, options_.init);
   if (!store.ok()) return store.error();
   options_.init = false;  // a store that vanishes later is never started empty
   Result<Snapshot> snapshot = (*store)->Load();
@@ -75,7 +77,7 @@ Status Daemon::Start() {
   };
   auto reopen = [this]() {
     OpenReply again;
-    return OpenStore(&again);
+    return OpenStore(&again, /*init=*/false);  // a store that vanished meanwhile is not begun anew
   };
   store_ = std::make_unique<StoreThread>(std::move(store).value(), reopen, clock_, log_, std::move(sink));
   StartWorkers();
