@@ -101,10 +101,12 @@ class Server {
     size_t at = text.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::atoll(text.c_str() + at + name.size() + 2);
   }
-  double ResidentMiB() const {
+  // Of /proc/PID/status: VmRSS is all that is resident, RssAnon the part that is no page of a program or
+  // library file.
+  double MiBOf(const std::string& name) const {
     Result<std::string> status = ReadFile(StrCat("/proc/", pid_, "/status"), 1u << 16);
-    size_t at = status.ok() ? status->find("VmRSS:") : std::string::npos;
-    return at == std::string::npos ? 0 : std::strtod(status->c_str() + at + 6, nullptr) / 1024;
+    size_t at = status.ok() ? status->find(name + ":") : std::string::npos;
+    return at == std::string::npos ? 0 : std::strtod(status->c_str() + at + name.size() + 1, nullptr) / 1024;
   }
   double CpuSeconds() const {
     Result<std::string> stat = ReadFile(StrCat("/proc/", pid_, "/stat"), 1u << 16);
@@ -228,8 +230,10 @@ void W3(const std::string& program) {
     constexpr int kSeconds = 10;
     Rest(kSeconds * 1000);
     double share = (server.CpuSeconds() - before) / kSeconds * 100;
-    std::printf("W3  idle, %6d tasks: %.1f MiB resident, %.2f %% of a core, parsed and started in %.0f ms\n",
-                tasks, server.ResidentMiB(), share, server.start_ms());
+    std::printf(
+        "W3  idle, %6d tasks: %.1f MiB resident (%.1f MiB of it its own), %.2f %% of a core, parsed and "
+        "started in %.0f ms\n",
+        tasks, server.MiBOf("VmRSS"), server.MiBOf("RssAnon"), share, server.start_ms());
   }
 }
 
