@@ -32,6 +32,13 @@ struct YamlPlace {
 };
 
 struct YamlNode {
+  // Out of line, for the node is not complete where its members are named.
+  YamlNode();
+  YamlNode(const YamlNode&);
+  YamlNode(YamlNode&&) noexcept;
+  YamlNode& operator=(const YamlNode&);
+  YamlNode& operator=(YamlNode&&) noexcept;
+  ~YamlNode();
   enum class Kind { kNull, kScalar, kSequence, kMap };
   Kind kind = Kind::kNull;
   bool quoted = false;   // a scalar written in quotes or as a block: text whatever it looks like
