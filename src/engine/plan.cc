@@ -230,17 +230,18 @@ Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
     open.run.detail = occurrence.day_detail;
     return {RunState::kManualRequired, Reason::kCalendarUnknown};
   }
+  // A day that is not its own takes no key: the working day beside it may have the same business date.
+  if (occurrence.day == Occurrence::Day::kExcluded ||
+      (occurrence.moved && DroppedAfterMove(task, open.value, occurrence, rules->config))) {
+    open.run.detail = occurrence.day_detail;
+    return {RunState::kSkipped, Reason::kCalendarExcluded};
+  }
   Result<std::string> key = RenderKey(task, open.value, occurrence);
   if (!key.ok()) {
     open.run.detail = key.error().message();
     return {RunState::kManualRequired, Reason::kKeyError};
   }
   open.run.key = *key;
-  if (occurrence.day == Occurrence::Day::kExcluded ||
-      (occurrence.moved && DroppedAfterMove(task, open.value, occurrence, rules->config))) {
-    open.run.detail = occurrence.day_detail;
-    return {RunState::kSkipped, Reason::kCalendarExcluded};
-  }
   if (owed_to_person || (!owed.empty() && occurrence.start_limit <= now)) {
     open.run.detail = owed;
     return {RunState::kManualRequired, Reason::kSchedulerDown};
