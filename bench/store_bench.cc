@@ -154,6 +154,12 @@ struct Figures {
   double finish = 0;
 };
 
+TaskCursor CursorOf(const std::string& task) {
+  TaskCursor cursor;
+  cursor.task = task;
+  return cursor;
+}
+
 Figures ThroughStore(const std::string& folder, const std::vector<Item>& items) {
   SystemClock clock;
   std::unique_ptr<Store> store = NewSqliteStore(folder, clock);
@@ -165,8 +171,7 @@ Figures ThroughStore(const std::string& folder, const std::vector<Item>& items) 
   Must(store->Open(request).ok(), "cannot open the store");
   ActivateCall activate;
   activate.version.hash = "h";
-  for (const Item& item : items)
-    activate.cursors.push_back({item.task, "", kLongAgo, kLongAgo, std::nullopt, true});
+  for (const Item& item : items) activate.cursors.push_back(CursorOf(item.task));
   StoreFault fault;
   store->Commit({activate}, fault);
   Must(fault.kind == StoreFault::Kind::kNone, fault.message);
@@ -212,13 +217,14 @@ class Bare {
     Prepare(
         insert_run_,
         "INSERT INTO run (id, task, value, identity, due, business_date, key, state, reason, detail, fence,\n"
-        "attempts, counted, uncounted, failures, ladder_immediate, ladder_backoff, ladder_catchup, next_at,\n"
+        "attempts, counted, uncounted, failures, told, ladder_immediate, ladder_backoff, ladder_catchup, "
+        "next_at,\n"
         "next_lost_rerun, window_opens, window_ends, before_manual, before_claim, origin, extra, owed, "
         "supersedes,\n"
         "superseded_by, rule_version, created_at, state_since, first_start, owner, lease_until)\n"
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
         "?, ?,\n"
-        "?, ?, ?) ON CONFLICT DO NOTHING");
+        "?, ?, ?, ?) ON CONFLICT DO NOTHING");
     Prepare(insert_attempt_,
             "INSERT INTO attempt (run, number, fence, kind, nonce, rule_version, owner, claimed_at, outcome, "
             "class,\n"
@@ -237,11 +243,12 @@ class Bare {
         "first_start, owner, lease_until FROM run WHERE id = ?");
     Prepare(
         update_run_,
-        "UPDATE run SET state = ?4, reason = ?5, detail = ?6, counted = ?7, uncounted = ?8, failures = ?9,\n"
-        "ladder_immediate = ?10, ladder_backoff = ?11, ladder_catchup = ?12, next_at = NULL,\n"
-        "next_lost_rerun = ?13, window_opens = ?14, window_ends = ?15, before_manual = ?16, before_claim = "
-        "?17,\n"
-        "owed = ?18, superseded_by = ?19, state_since = ?20, owner = iif(?4 = 'running', owner, NULL),\n"
+        "UPDATE run SET state = ?4, reason = ?5, detail = ?6, counted = ?7, uncounted = ?8, failures = ?9, "
+        "told = ?10,\n"
+        "ladder_immediate = ?11, ladder_backoff = ?12, ladder_catchup = ?13, next_at = NULL,\n"
+        "next_lost_rerun = ?14, window_opens = ?15, window_ends = ?16, before_manual = ?17, before_claim = "
+        "?18,\n"
+        "owed = ?19, superseded_by = ?20, state_since = ?21, owner = iif(?4 = 'running', owner, NULL),\n"
         "lease_until = iif(?4 = 'running', lease_until, 0) WHERE seq = ?1 AND state = ?2 AND fence = ?3");
     Prepare(end_attempt_,
             "UPDATE attempt SET ended_at = ?, outcome = ?, class = ?, code = ?, summary = ?, detail = ?\n"
@@ -251,8 +258,8 @@ class Bare {
   void AddTasks(const std::vector<Item>& items) {
     Statement insert;
     Prepare(insert,
-            "INSERT INTO task (task, value, in_force_since, planned_through, active)\n"
-            "VALUES (?, '', 0, 0, 1)");
+            "INSERT INTO task (task, value, in_force_since, planned_through, schedule, active)\n"
+            "VALUES (?, '', 0, 0, '', 1)");
     Check(db_.Begin());
     for (const Item& item : items) Check(insert.Bind(1, item.task).Run());
     Check(db_.Commit());
@@ -281,7 +288,9 @@ class Bare {
                                    std::string_view("all_conditions_met"), std::string_view("")}) {
       text(value);
     }
-    for (int64_t value : {1, 1, 1, 0, 0, 0, 0, 0}) number(value);
+    for (int64_t value : {1, 1, 1, 0, 0}) number(value);
+    text("none");
+    for (int i = 0; i < 3; ++i) number(0);
     insert_run_.BindNull(++at);
     number(0);
     number(kDue.ms);
@@ -312,12 +321,9 @@ class Bare {
         .Bind(4, "success")
         .Bind(5, "succeeded")
         .Bind(6, "");
-    for (int i = 7; i <= 13; ++i) update_run_.Bind(i, i == 7 ? 1 : 0);
-    update_run_.Bind(14, kDue.ms)
-        .Bind(15, kDue.ms + 10'800'000)
-        .Bind(16, "manual_required")
-        .Bind(17, "scheduled");
-    Check(update_run_.Bind(18, 0).Bind(19, "").Bind(20, kDue.ms).Run());
+    for (int i = 7; i <= 14; ++i) update_run_.Bind(i, i == 7 ? 1 : 0);
+    update_run_.Bind(10, "none").Bind(15, kDue.ms).Bind(16, kDue.ms + 10'800'000).Bind(17, "manual_required");
+    Check(update_run_.Bind(18, "scheduled").Bind(19, 0).Bind(20, "").Bind(21, kDue.ms).Run());
     end_attempt_.Bind(1, kDue.ms)
         .Bind(2, "success")
         .Bind(3, "none")

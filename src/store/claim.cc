@@ -266,6 +266,7 @@ void TakeOver(const Run& after, Run& run) {
   run.counted = after.counted;
   run.uncounted = after.uncounted;
   run.failures = after.failures;
+  run.told = after.told;
   run.ladder = after.ladder;
   run.next_at = after.next_at;
   run.next_lost_rerun = after.next_lost_rerun;

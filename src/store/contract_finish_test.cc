@@ -40,6 +40,7 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
   finish.after.next_at = clock_.wall + Minutes(1);
   finish.after.ladder.backoff = 1;
   finish.after.failures = 1;
+  finish.after.told = AlertLevel::kP3;
   finish.after.detail = "exit 75";
   finish.end.failure_class = FailureClass::kTransient;
   finish.end.code = "exit 75";
@@ -63,6 +64,7 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
   EXPECT_EQ(after.next_at, clock_.wall + Minutes(1));
   EXPECT_EQ(after.ladder.backoff, 1);
   EXPECT_EQ(after.failures, 1);
+  EXPECT_EQ(after.told, AlertLevel::kP3);
   EXPECT_EQ(after.detail, "exit 75");
   EXPECT_EQ(after.fence, 1);
   EXPECT_EQ(after.incarnation, "");  // nobody owns what does not run

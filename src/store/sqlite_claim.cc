@@ -2,6 +2,7 @@
 // looked up and written.
 #include <limits>
 
+#include "store/sql_rows.h"
 #include "store/sqlite_calls.h"
 
 namespace duecourse {
@@ -136,18 +137,19 @@ SET state = ?4,
     counted = ?7,
     uncounted = ?8,
     failures = ?9,
-    ladder_immediate = ?10,
-    ladder_backoff = ?11,
-    ladder_catchup = ?12,
-    next_at = ?13,
-    next_lost_rerun = ?14,
-    window_opens = ?15,
-    window_ends = ?16,
-    before_manual = ?17,
-    before_claim = ?18,
-    owed = ?19,
-    superseded_by = ?20,
-    state_since = ?21,
+    told = ?10,
+    ladder_immediate = ?11,
+    ladder_backoff = ?12,
+    ladder_catchup = ?13,
+    next_at = ?14,
+    next_lost_rerun = ?15,
+    window_opens = ?16,
+    window_ends = ?17,
+    before_manual = ?18,
+    before_claim = ?19,
+    owed = ?20,
+    superseded_by = ?21,
+    state_since = ?22,
     owner = iif(?4 = 'running', owner, NULL),
     lease_until = iif(?4 = 'running', lease_until, 0)
 WHERE seq = ?1
@@ -308,10 +310,10 @@ void SqliteCalls::UpdateRun(const Head& head, const Run& after) {
   session_.Exec(kUpdateRun, [&](Put& put) {
     put << head.seq << RunStateName(head.run.state) << head.run.fence;
     put << RunStateName(after.state) << ReasonName(after.reason) << after.detail << after.counted
-        << after.uncounted << after.failures << after.ladder.immediate << after.ladder.backoff
-        << after.ladder.catchup << after.next_at << after.next_lost_rerun << after.window_opens
-        << after.window_ends << RunStateName(after.before_manual) << RunStateName(after.before_claim)
-        << after.owed << after.superseded_by << after.state_since;
+        << after.uncounted << after.failures << LevelName(after.told) << after.ladder.immediate
+        << after.ladder.backoff << after.ladder.catchup << after.next_at << after.next_lost_rerun
+        << after.window_opens << after.window_ends << RunStateName(after.before_manual)
+        << RunStateName(after.before_claim) << after.owed << after.superseded_by << after.state_since;
   });
   if (!session_.failed()) CHECK(session_.changes() == 1);
 }

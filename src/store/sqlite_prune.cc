@@ -63,7 +63,7 @@ WHERE seq = ?
 constexpr const char* kDropLoose = R"sql(
 DELETE FROM decision
 WHERE id IN (SELECT id
-             FROM decision
+             FROM decision INDEXED BY decision_loose
              WHERE run IS NULL
                AND last_at < ?
                AND id < (SELECT max(id) FROM decision)

@@ -27,12 +27,9 @@ constexpr const char* kRunsOfTaskDown = DC_SELECT_RUNS "WHERE run.task = ?3\n" D
                                                        "ORDER BY run.due DESC, run.seq DESC\nLIMIT ?9\n";
 constexpr const char* kRunsOfTaskUp =
     DC_SELECT_RUNS "WHERE run.task = ?3\n" DC_RUN_CONDITIONS "ORDER BY run.due, run.seq\nLIMIT ?9\n";
-constexpr const char* kOpenDown = DC_SELECT_RUNS
-    "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', "
-    "'manual_required')\n" DC_RUN_CONDITIONS "ORDER BY run.seq DESC\nLIMIT ?9\n";
-constexpr const char* kOpenUp = DC_SELECT_RUNS
-    "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', "
-    "'manual_required')\n" DC_RUN_CONDITIONS "ORDER BY run.seq\nLIMIT ?9\n";
+#define DC_SELECT_OPEN "SELECT " DC_RUN_COLUMNS DC_OPEN_RUN_FROM DC_WHERE_OPEN
+constexpr const char* kOpenDown = DC_SELECT_OPEN DC_RUN_CONDITIONS "ORDER BY run.seq DESC\nLIMIT ?9\n";
+constexpr const char* kOpenUp = DC_SELECT_OPEN DC_RUN_CONDITIONS "ORDER BY run.seq\nLIMIT ?9\n";
 constexpr const char* kRunsDown =
     DC_SELECT_RUNS "WHERE run.seq > 0\n" DC_RUN_CONDITIONS "ORDER BY run.seq DESC\nLIMIT ?9\n";
 constexpr const char* kRunsUp =

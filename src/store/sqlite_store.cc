@@ -39,20 +39,14 @@ constexpr const char* kCursors = "SELECT " DC_CURSOR_COLUMNS
                                  "FROM task\n"
                                  "ORDER BY task, value\n";
 
-// The list of states is that of the index run_open.
 constexpr const char* kOpenRuns =
-    "SELECT " DC_RUN_COLUMNS DC_RUN_FROM
-    "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', "
-    "'manual_required')\n"
-    "ORDER BY run.seq\n";
+    "SELECT " DC_RUN_COLUMNS DC_OPEN_RUN_FROM DC_WHERE_OPEN "ORDER BY run.seq\n";
 
 constexpr const char* kUnfinished =
     "SELECT " DC_ATTEMPT_COLUMNS
-    "FROM run\n"
+    "FROM run INDEXED BY run_open\n"
     "JOIN attempt ON attempt.run = run.seq AND attempt.number = run.attempts\n"
-    "LEFT JOIN node ON node.seq = attempt.owner\n"
-    "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', "
-    "'manual_required')\n"
+    "LEFT JOIN node ON node.seq = attempt.owner\n" DC_WHERE_OPEN
     "  AND run.state = 'running'\n"
     "ORDER BY run.seq\n";
 
