@@ -56,6 +56,7 @@ struct Ends {
   CondVar changed;
   int good GUARDED_BY(mutex) = 0;
   int bad GUARDED_BY(mutex) = 0;
+  int wanted GUARDED_BY(mutex) = 0;  // so that the measuring thread is woken once
 };
 
 StartRequest TrueRequest(const std::string& run, const std::shared_ptr<const RuleBody>& rule) {
@@ -77,11 +78,15 @@ double Through(Executor& executor, Ends& ends, int count, int round) {
   RuleBody body;
   body.execution.kind = ExecutionRule::Kind::kCommand;
   auto rule = std::make_shared<const RuleBody>(std::move(body));
+  {
+    MutexLock lock(ends.mutex);
+    ends.wanted = count * (round + 1);
+  }
   const int64_t begin = MonotonicMicros();
   for (int i = 0; i < count; ++i) executor.Start(TrueRequest(StrCat("r", round, "x", i), rule));
   {
     MutexLock lock(ends.mutex);
-    while (ends.good + ends.bad < count * (round + 1)) ends.changed.Wait(ends.mutex);
+    while (ends.good + ends.bad < ends.wanted) ends.changed.Wait(ends.mutex);
   }
   const double rate = count * 1e6 / static_cast<double>(MonotonicMicros() - begin);
   for (int i = 0; i < count; ++i) executor.Forget({StrCat("r", round, "x", i), 1, 1});
@@ -104,7 +109,7 @@ int Main(int count, int rounds) {
   sink.ended = [&ends](AttemptRef, Ending ending) {
     MutexLock lock(ends.mutex);
     ++(ending.kind == Ending::Kind::kExit && ending.code == 0 ? ends.good : ends.bad);
-    ends.changed.NotifyAll();
+    if (ends.good + ends.bad == ends.wanted) ends.changed.NotifyAll();
   };
   ExecOptions options;
   options.data_folder = AbsolutePath(folder);

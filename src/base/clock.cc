@@ -91,4 +91,6 @@ std::string BootId() {
 
 int64_t MonotonicMicros() { return ReadMicros(CLOCK_MONOTONIC); }
 
+int64_t BootMicros() { return ReadMicros(CLOCK_BOOTTIME); }
+
 }  // namespace duecourse

@@ -46,5 +46,7 @@ std::string HostName();
 std::string HostZoneName();
 // Microseconds of CLOCK_MONOTONIC, for measuring only.
 int64_t MonotonicMicros();
+// Microseconds of CLOCK_BOOTTIME, the clock by which the kernel notes when a process was started.
+int64_t BootMicros();
 
 }  // namespace duecourse

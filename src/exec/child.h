@@ -28,12 +28,12 @@ struct Child {
   AttemptRef ref;
   std::shared_ptr<const RuleBody> rule;  // shared with every request of the rule; never changed
   pid_t pid = 0;                         // also the id of its session and group
-  int64_t start = 0;                     // as process.h
   Fd pidfd;
   ChildStream out;
   ChildStream err;
   Millis timeout;
-  Millis started;  // monotonic
+  int64_t deadline_us = 0;  // the end of the time-out, as MonotonicMicros
+  Millis started;           // monotonic
   Millis ended;
   std::string marker_note;  // why its process is not in its marker, where that failed
   std::string result_path;

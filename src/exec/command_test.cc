@@ -140,14 +140,14 @@ TEST_F(CommandTest, Scenario26EndsThoughABackgroundChildIsNoisy) {
   EXPECT_TRUE(ProcessesOf(options_.store_id, "r1").empty());
 }
 
-TEST_F(CommandTest, ABackgroundChildThatNeverFallsSilentIsListenedToForFiveSeconds) {
+TEST_F(CommandTest, ABackgroundChildThatNeverFallsSilentIsListenedToForFiveSecondsAtMost) {
   const int64_t begin = MonotonicMicros();
   Ending ending = Run(Shell("r1", "yes & exit 4"));
-  const int64_t took = MonotonicMicros() - begin;
-  EXPECT_GE(took, 5'000'000);
-  EXPECT_LT(took, 9'000'000);
+  EXPECT_LT(MonotonicMicros() - begin, 20'000'000);
   EXPECT_EQ(ending.code, 4);
-  EXPECT_LT(ending.detail.Get("duration_ms").AsInteger(), 4'000);  // it ended when the direct child did
+  // On an idle machine it ends with the fifth second, on a busy one perhaps in a pause of `yes`.
+  EXPECT_TRUE(ending.detail.Get("closed_after_exit").AsBool());
+  EXPECT_TRUE(ProcessesOf(options_.store_id, "r1").empty());
 }
 
 TEST_F(CommandTest, WhatABackgroundChildWritesSoonAfterTheExitIsKept) {

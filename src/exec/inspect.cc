@@ -40,16 +40,17 @@ class Owners {
  public:
   void Add(int index, const AttemptRef& ref, const StartJournal::Facts& marker) {
     marks_[{ref.run_id, ref.fence}] = index;
-    if (marker.pid <= 0 || marker.start <= 0) return;
-    leaders_[{marker.pid, marker.start}] = index;
+    if (marker.pid <= 0 || marker.birth.latest <= 0) return;
+    leaders_[marker.pid] = {marker.birth, index};
     // Its session's number is its own as long as it lives itself; later it may be anybody's.
     std::optional<ProcessStat> stat = ReadProcessStat(marker.pid);
-    if (stat.has_value() && stat->start == marker.start && stat->session == marker.pid)
+    if (stat.has_value() && marker.birth.Holds(stat->start) && stat->session == marker.pid)
       sessions_[marker.pid] = index;
   }
   int Of(const SeenProcess& process) const {
-    auto leader = leaders_.find({process.stat.pid, process.stat.start});
-    if (leader != leaders_.end()) return leader->second;
+    auto leader = leaders_.find(process.stat.pid);
+    if (leader != leaders_.end() && leader->second.first.Holds(process.stat.start))
+      return leader->second.second;
     if (process.marked) {
       auto mark = marks_.find({process.run_id, process.fence});
       return mark == marks_.end() ? -1 : mark->second;
@@ -60,7 +61,7 @@ class Owners {
 
  private:
   std::map<std::pair<std::string, int64_t>, int> marks_;
-  std::map<std::pair<pid_t, int64_t>, int> leaders_;
+  std::map<pid_t, std::pair<ProcessBirth, int>> leaders_;
   std::map<pid_t, int> sessions_;
 };
 

@@ -98,7 +98,7 @@ class InspectTest : public ExecutorTest {
     StartJournal journal(options_.data_folder, BootId(), log_);
     ASSERT_TRUE(journal.Start(ref, "").ok());
     if (pid > 0) {
-      ASSERT_TRUE(journal.Process(ref, pid, start).ok());
+      ASSERT_TRUE(journal.Process(ref, pid, {start - 1, start}).ok());
     }
   }
 };
@@ -205,7 +205,7 @@ TEST_F(InspectTest, AReusedProcessIdIsNobodysOrphan) {
   const pid_t pid = LeaveRunning("r1");
   std::optional<ProcessStat> stat = ReadProcessStat(pid);
   ASSERT_TRUE(stat.has_value());
-  NoteStart({"r2", 1, 1}, pid, stat->start - 1);
+  NoteStart({"r2", 1, 1}, pid, stat->start - 2);
   Inspection inspection = Inspect("r2");
   EXPECT_EQ(inspection.found, Inspection::Found::kGone);
   EXPECT_EQ(inspection.text, "nothing of it was running any more");

@@ -91,16 +91,20 @@ void StartJournal::Take(std::string_view line) {
   if (words.size() == 3 && words[0] == "start") entries_[key];
   if (words.size() == 3 && words[0] == "end") entries_.erase(key);
   if (words.size() == 4 && words[0] == "scratch") entries_[key].scratch = words[3];
-  if (words.size() != 5 || words[0] != "process") return;
+  if (words.size() != 6 || words[0] != "process") return;
   Entry& entry = entries_[key];
   entry.pid = static_cast<pid_t>(ParseInteger(words[3]).value_or(0));
-  entry.start = ParseInteger(words[4]).value_or(0);
+  entry.birth.earliest = ParseInteger(words[4]).value_or(0);
+  entry.birth.latest = ParseInteger(words[5]).value_or(0);
 }
 
 std::string StartJournal::LinesOf(const std::string& key, const Entry& entry) {
   std::string lines = StrCat("start ", key, "\n");
   if (!entry.scratch.empty()) lines += StrCat("scratch ", key, " ", entry.scratch, "\n");
-  if (entry.pid > 0) lines += StrCat("process ", key, " ", entry.pid, " ", entry.start, "\n");
+  if (entry.pid > 0) {
+    lines +=
+        StrCat("process ", key, " ", entry.pid, " ", entry.birth.earliest, " ", entry.birth.latest, "\n");
+  }
   return lines;
 }
 
@@ -148,13 +152,13 @@ Status StartJournal::Start(const AttemptRef& ref, const std::string& scratch) {
   return written;
 }
 
-Status StartJournal::Process(const AttemptRef& ref, pid_t pid, int64_t start) {
+Status StartJournal::Process(const AttemptRef& ref, pid_t pid, ProcessBirth birth) {
   MutexLock lock(mutex_);
   const std::string key = KeyOf(ref);
   Entry& entry = entries_[key];
   entry.pid = pid;
-  entry.start = start;
-  return Append(StrCat("process ", key, " ", pid, " ", start, "\n"));
+  entry.birth = birth;
+  return Append(StrCat("process ", key, " ", pid, " ", birth.earliest, " ", birth.latest, "\n"));
 }
 
 void StartJournal::End(const AttemptRef& ref) {
@@ -180,7 +184,7 @@ StartJournal::Facts StartJournal::Look(const AttemptRef& ref) {
   }
   facts.started = Facts::Started::kYes;
   facts.pid = found->second.pid;
-  facts.start = found->second.start;
+  facts.birth = found->second.birth;
   facts.scratch = found->second.scratch;
   return facts;
 }

@@ -8,7 +8,7 @@
 // of the daemon. So, in the same boot: no marker = certainly never started.
 //
 // Lines: "boot ID" (the first), "start RUN FENCE", "scratch RUN FENCE FOLDER",
-// "process RUN FENCE PID START", "end RUN FENCE". A line that was cut off, or
+// "process RUN FENCE PID EARLIEST LATEST", "end RUN FENCE". A line that was cut off, or
 // that is none of these, counts as absent. The next daemon, or a file that has
 // grown to kJournalMaxBytes, takes what has no end over into a new file.
 //
@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "exec/exec.h"
+#include "exec/process.h"
 
 namespace duecourse {
 
@@ -46,7 +47,7 @@ class StartJournal {
 
   // Fails where it cannot be written; then nothing may be started.
   Status Start(const AttemptRef& ref, const std::string& scratch);
-  Status Process(const AttemptRef& ref, pid_t pid, int64_t start);
+  Status Process(const AttemptRef& ref, pid_t pid, ProcessBirth birth);
   // The attempt needs its marker no more. Fine where it has none.
   void End(const AttemptRef& ref);
 
@@ -57,8 +58,8 @@ class StartJournal {
       kYes
     };  // kPerhaps: no marker, but the markers of this boot are not all there
     Started started = Started::kPerhaps;
-    pid_t pid = 0;      // 0: none was noted
-    int64_t start = 0;  // as process.h
+    pid_t pid = 0;  // 0: none was noted
+    ProcessBirth birth;
     std::string scratch;
   };
   // An attempt that perhaps started gets a marker by being asked about, so that no later daemon comes to
@@ -68,7 +69,7 @@ class StartJournal {
  private:
   struct Entry {
     pid_t pid = 0;
-    int64_t start = 0;
+    ProcessBirth birth;
     std::string scratch;
   };
   using Entries = std::map<std::string, Entry>;  // by "RUN FENCE"

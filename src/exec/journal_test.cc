@@ -36,13 +36,14 @@ class JournalTest : public ::testing::Test {
 TEST_F(JournalTest, TheNextDaemonKnowsWhatStarted) {
   auto former = Open();
   ASSERT_TRUE(former->Start(one_, "/tmp/scratch").ok());
-  ASSERT_TRUE(former->Process(one_, 4711, 123456).ok());
+  ASSERT_TRUE(former->Process(one_, 4711, {123456, 123457}).ok());
   ASSERT_TRUE(former->Start(two_, "").ok());
   auto next = Open();  // the former one was killed: nothing was closed
   StartJournal::Facts facts = next->Look(one_);
   EXPECT_EQ(facts.started, Started::kYes);
   EXPECT_EQ(facts.pid, 4711);
-  EXPECT_EQ(facts.start, 123456);
+  EXPECT_EQ(facts.birth.earliest, 123456);
+  EXPECT_EQ(facts.birth.latest, 123457);
   EXPECT_EQ(facts.scratch, "/tmp/scratch");
   EXPECT_EQ(next->Look(two_).started, Started::kYes);
   EXPECT_EQ(next->Look(two_).pid, 0);
@@ -86,7 +87,7 @@ TEST_F(JournalTest, WhatPerhapsStartedIsNotForgottenByTheNextDaemon) {
 }
 
 TEST_F(JournalTest, ALineThatWasCutOffCountsAsAbsent) {
-  const std::string text = "boot boot-1\nstart r1 3\nprocess r1 3 4711 12\nstart r2 1\nprocess r2 1 47";
+  const std::string text = "boot boot-1\nstart r1 3\nprocess r1 3 4711 12 13\nstart r2 1\nprocess r2 1 47";
   ASSERT_TRUE(WriteFileAtomic(folder_ / "attempts/starts-1", text, false).ok());
   auto journal = Open();
   EXPECT_EQ(journal->Look(one_).pid, 4711);
@@ -105,11 +106,11 @@ TEST_F(JournalTest, WhatIsNoMarkerIsPassedOver) {
 TEST_F(JournalTest, GrowsNoFurtherThanWhatIsOpenNeeds) {
   auto journal = Open();
   ASSERT_TRUE(journal->Start(one_, "").ok());
-  ASSERT_TRUE(journal->Process(one_, 4711, 12).ok());
+  ASSERT_TRUE(journal->Process(one_, 4711, {12, 12}).ok());
   for (int i = 0; i < 150'000; ++i) {
     const AttemptRef ref{StrCat("r0123456789abcdef", i), 1, 1};
     ASSERT_TRUE(journal->Start(ref, "").ok());
-    ASSERT_TRUE(journal->Process(ref, 1, 1).ok());
+    ASSERT_TRUE(journal->Process(ref, 1, {1, 1}).ok());
     journal->End(ref);
   }
   ASSERT_EQ(Files().size(), 1u);

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "exec/failpoint.h"
-#include "exec/process.h"
 
 namespace duecourse {
 namespace {
@@ -263,10 +262,8 @@ Launcher::Launched Launcher::Run(const StartRequest& request, Prepared& prepared
   child->ref = request.ref;
   child->rule = request.rule;
   child->pid = running.pid;
-  std::optional<ProcessStat> stat = ReadProcessStat(running.pid);  // ours and not reaped: it is there
-  child->start = stat.has_value() ? stat->start : 0;
   // Without this line the process would still be found by its environment.
-  Status noted = journal_.Process(request.ref, child->pid, child->start);
+  Status noted = journal_.Process(request.ref, child->pid, running.birth);
   child->marker_note = noted.ok() ? "" : noted.error().message();
   child->pidfd = std::move(running.pidfd);
   child->out.fd = std::move(running.out);

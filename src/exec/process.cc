@@ -80,6 +80,11 @@ void ReadMark(const std::string& store_id, SeenProcess& process) {
 
 }  // namespace
 
+int64_t TicksNow() {
+  constexpr int64_t kMicrosPerTick = 10'000;  // USER_HZ is 100 on Linux, whatever the kernel's own is
+  return BootMicros() / kMicrosPerTick;
+}
+
 std::optional<ProcessStat> ReadProcessStat(pid_t pid) {
   std::string text = ReadProc(StrCat("/proc/", pid, "/stat"), 4096);
   // "4711 (any name) S parent group session …": the name may hold spaces and brackets, so fields count from

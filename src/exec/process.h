@@ -1,9 +1,9 @@
 // Processes as /proc shows them, and ending them without ever hitting a
 // stranger. A process id alone names nobody: ids are used again. A process is
 // named by its id and its start time (field 22 of /proc/PID/stat, clock ticks
-// since boot), or by DUECOURSE_STORE_ID, DUECOURSE_RUN_ID and DUECOURSE_FENCE in
-// the environment it was started with, which its descendants inherit. Signals
-// go through a pidfd that was opened first and checked afterwards.
+// since boot; or the stretch in which that lies), or by DUECOURSE_STORE_ID, DUECOURSE_RUN_ID and
+// DUECOURSE_FENCE in the environment it was started with, which its descendants inherit. Signals go through a
+// pidfd that was opened first and checked afterwards.
 //
 // All calls block for the time of a few system calls, or as long as they say;
 // none is for the engine's thread. Any other thread may call.
@@ -30,6 +30,17 @@ struct ProcessStat {
   int64_t start = 0;
   bool dead() const { return state == 'Z' || state == 'X'; }
 };
+// When a process was started: at `earliest` or later, at `latest` or earlier, in the ticks of
+// ProcessStat::start. Noting the time before and after costs nothing; asking /proc for the one tick makes the
+// kernel build and tear down its files for every process. The stretch is a tick or two, and no id comes round
+// again in that.
+struct ProcessBirth {
+  int64_t earliest = 0;
+  int64_t latest = 0;
+  bool Holds(int64_t start) const { return earliest <= start && start <= latest; }
+};
+int64_t TicksNow();
+
 // Nothing where there is no such process.
 std::optional<ProcessStat> ReadProcessStat(pid_t pid);
 

@@ -161,7 +161,9 @@ std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan) {
   std::vector<std::string> argv = helped ? HelperArguments(plan) : plan.argv;
   std::vector<std::string> environment = plan.environment;
   Spawned spawned;
+  spawned.birth.earliest = TicksNow();
   error = actions.Run(&spawned.pid, helped ? plan.helper_program : plan.program, argv, environment);
+  spawned.birth.latest = TicksNow();
   if (error != 0) return SpawnFault{error, helped ? "helper" : "exec"};
   if (helped) {
     std::optional<SpawnFault> fault = AwaitHelper(spawned.pid, status);

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "exec/environment.h"
+#include "exec/process.h"
 
 namespace duecourse {
 
@@ -34,6 +35,7 @@ struct SpawnPlan {
 
 struct Spawned {
   pid_t pid = 0;
+  ProcessBirth birth;
   Fd pidfd;
   Fd out;  // read ends, not blocking
   Fd err;

@@ -55,26 +55,41 @@ void Watch::Stop() {
 }
 
 void Watch::Add(std::unique_ptr<Child> child) {
-  MutexLock lock(mutex_);
-  const bool first = inbox_.empty();
-  inbox_.added.push_back(std::move(child));
-  if (first) ::eventfd_write(wake_.get(), 1);
+  const std::array<int, 3> fds = {child->pidfd.get(), child->out.fd.get(), child->err.fd.get()};
+  const Millis left = child->started + child->timeout - options_.clock.Monotonic();
+  child->deadline_us = MonotonicMicros() + std::max<int64_t>(0, RealUs(left));
+  uint64_t id = 0;
+  bool wake = false;
+  {
+    MutexLock lock(mutex_);
+    id = next_id_++;
+    wake = child->deadline_us < sleeps_until_us_;
+    inbox_.added.emplace_back(id, std::move(child));
+  }
+  // From here, so that the thread need not wake up for it: whatever it hears of a command it does not know
+  // yet is in its inbox. The exit comes last, for after it the command, with its descriptors, may be gone.
+  for (uint64_t part : {kOut, kErr, kExit}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = id * kParts + part;
+    CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fds[part], &event) == 0);
+  }
+  if (wake) ::eventfd_write(wake_.get(), 1);
 }
 
 void Watch::Kill(const AttemptRef& ref, KillWhy why) {
   MutexLock lock(mutex_);
-  const bool first = inbox_.empty();
   inbox_.kills.emplace_back(AttemptName(ref), why);
-  if (first) ::eventfd_write(wake_.get(), 1);
+  if (sleeps_until_us_ != 0) ::eventfd_write(wake_.get(), 1);
 }
 
 void Watch::After(Millis span, std::unique_ptr<Job> job) { AfterReal(RealUs(span), std::move(job)); }
 
 void Watch::AfterReal(int64_t us, std::unique_ptr<Job> job) {
+  const int64_t at_us = MonotonicMicros() + us;
   MutexLock lock(mutex_);
-  const bool first = inbox_.empty();
-  inbox_.timers.emplace_back(MonotonicMicros() + us, std::move(job));
-  if (first) ::eventfd_write(wake_.get(), 1);
+  inbox_.timers.emplace_back(at_us, std::move(job));
+  if (at_us < sleeps_until_us_) ::eventfd_write(wake_.get(), 1);
 }
 
 int64_t Watch::RealUs(Millis span) const {
@@ -86,8 +101,8 @@ void Watch::Run() {
   std::array<epoll_event, kEventsMax> events{};
   while (!stopping_) {
     const int n = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, WaitMs());
-    for (int i = 0; i < n; ++i) OnEvent(events[static_cast<size_t>(i)].data.u64);
     TakeInbox();
+    for (int i = 0; i < n; ++i) OnEvent(events[static_cast<size_t>(i)].data.u64);
     RunTimers();
   }
 }
@@ -97,8 +112,9 @@ void Watch::TakeInbox() {
   {
     MutexLock lock(mutex_);
     std::swap(inbox, inbox_);
+    sleeps_until_us_ = 0;
   }
-  for (auto& child : inbox.added) Adopt(std::move(child));
+  for (auto& child : inbox.added) Adopt(child.first, std::move(child.second));
   for (const auto& kill : inbox.kills) {
     auto id = ids_.find(kill.first);
     if (id != ids_.end()) Terminate(id->second, watched_.at(id->second), kill.second);
@@ -108,30 +124,25 @@ void Watch::TakeInbox() {
   }
 }
 
-void Watch::Adopt(std::unique_ptr<Child> child) {
-  const uint64_t id = next_id_++;
+void Watch::Adopt(uint64_t id, std::unique_ptr<Child> child) {
   Watched& watched = watched_[id];
   watched.child = std::move(child);
-  Child& adopted = *watched.child;
-  ids_[AttemptName(adopted.ref)] = id;
-  const std::array<int, 3> fds = {adopted.pidfd.get(), adopted.out.fd.get(), adopted.err.fd.get()};
-  for (uint64_t part = kExit; part <= kErr; ++part) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = id * kParts + part;
-    CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fds[part], &event) == 0);
-  }
-  const Millis left = adopted.started + adopted.timeout - options_.clock.Monotonic();
-  watched.state_until_us = MonotonicMicros() + std::max<int64_t>(0, RealUs(left));
+  ids_[AttemptName(watched.child->ref)] = id;
+  watched.state_until_us = watched.child->deadline_us;
   SetWake(id, watched, watched.state_until_us);
 }
 
-int Watch::WaitMs() const {
+// How long to sleep; says so to those who post meanwhile.
+int Watch::WaitMs() {
   int64_t next = INT64_MAX;
   if (!wakes_.empty()) next = wakes_.begin()->first;
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
+  const int64_t now = MonotonicMicros();
+  MutexLock lock(mutex_);
+  if (!inbox_.empty()) return 0;
+  sleeps_until_us_ = next;
   if (next == INT64_MAX) return -1;
-  const int64_t left_us = std::max<int64_t>(0, next - MonotonicMicros());
+  const int64_t left_us = std::max<int64_t>(0, next - now);
   return static_cast<int>(std::min<int64_t>((left_us + 999) / 1000, 3'600'000));
 }
 

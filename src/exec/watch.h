@@ -68,7 +68,7 @@ class Watch {
     int64_t last_data_us = 0;
   };
   struct Inbox {
-    std::vector<std::unique_ptr<Child>> added;
+    std::vector<std::pair<uint64_t, std::unique_ptr<Child>>> added;
     std::vector<std::pair<std::string, KillWhy>> kills;
     std::vector<std::pair<int64_t, std::unique_ptr<Job>>> timers;
     bool empty() const { return added.empty() && kills.empty() && timers.empty(); }
@@ -77,9 +77,9 @@ class Watch {
   int64_t RealUs(Millis span) const;
   void Run();
   void TakeInbox();
-  void Adopt(std::unique_ptr<Child> child);
+  void Adopt(uint64_t id, std::unique_ptr<Child> child);
   void RunTimers();
-  int WaitMs() const;
+  int WaitMs();
   void OnEvent(uint64_t token);
   bool ReadSome(Watched& watched, ChildStream& stream);
   void ReadAll(Watched& watched, ChildStream& stream);
@@ -97,6 +97,9 @@ class Watch {
   Fd wake_;
   Mutex mutex_;
   Inbox inbox_ GUARDED_BY(mutex_);
+  uint64_t next_id_ GUARDED_BY(mutex_) = 1;
+  int64_t sleeps_until_us_ GUARDED_BY(mutex_) =
+      0;  // when the thread wakes by itself at the latest; 0: it is awake
   std::atomic<bool> stopping_{false};
   // The thread's own.
   std::map<uint64_t, Watched> watched_;
@@ -105,7 +108,6 @@ class Watch {
   std::multimap<int64_t, std::unique_ptr<Job>> timers_;
   std::set<pid_t> followers_;
   int64_t followers_us_ = 0;
-  uint64_t next_id_ = 1;
   std::vector<char> buffer_;
   std::thread thread_;
 };

@@ -54,30 +54,30 @@ struct Workers::State {
   std::thread watch GUARDED_BY(mutex);
 
   static void Work(const std::shared_ptr<State>& state);
-  static void StartThread(const std::shared_ptr<State>& state) REQUIRES(state->mutex);
+  void StartThread(const std::shared_ptr<State>& self) REQUIRES(mutex);
   static void Watch(const std::shared_ptr<State>& state);
-  static void StartWatch(const std::shared_ptr<State>& state) REQUIRES(state->mutex);
+  void StartWatch(const std::shared_ptr<State>& self) REQUIRES(mutex);
   // More waits than threads are free, or about to be, for.
   bool Short() const REQUIRES(mutex) { return waiting.size() > static_cast<size_t>(idle + starting); }
   // Gives up what is overdue; answers what is to be called for it.
   std::vector<Call> TakeOverdue(int64_t now_us) REQUIRES(mutex);
 };
 
-void Workers::State::StartThread(const std::shared_ptr<State>& state) {
-  state->grown_us = MonotonicMicros();
-  if (state->alive + state->lost >= state->threads_max) return;
+void Workers::State::StartThread(const std::shared_ptr<State>& self) {
+  grown_us = MonotonicMicros();
+  if (alive + lost >= threads_max) return;
   try {
-    std::thread([state] { Work(state); }).detach();
-    ++state->alive;
-    ++state->starting;
+    std::thread([self] { Work(self); }).detach();
+    ++alive;
+    ++starting;
   } catch (const std::system_error&) {
     // The machine has no more threads. Those there are go on; what waits too long is told kNoThread.
   }
 }
 
-void Workers::State::StartWatch(const std::shared_ptr<State>& state) {
+void Workers::State::StartWatch(const std::shared_ptr<State>& self) {
   try {
-    state->watch = std::thread([state] { Watch(state); });
+    watch = std::thread([self] { Watch(self); });
   } catch (const std::system_error&) {
     // The next Submit tries again; until then nothing is given up.
   }
@@ -160,7 +160,8 @@ void Workers::State::Watch(const std::shared_ptr<State>& state) {
       if (s.Short()) {
         const int64_t since_us = std::max(s.waiting.front().since_us, s.grown_us);
         const bool grow = now_us - since_us >= Micros(kPatience);
-        for (int i = 0; i < s.threads && s.Short() && (grow || s.alive < s.threads); ++i) StartThread(state);
+        for (int i = 0; i < s.threads && s.Short() && (grow || s.alive < s.threads); ++i)
+          s.StartThread(state);
       }
       if (calls.empty()) {
         s.watch_idle = s.waiting.empty() && s.running.empty();
@@ -216,8 +217,8 @@ void Workers::Submit(Look look) {
   const int64_t now_us = MonotonicMicros();
   const int64_t deadline_us = now_us + Micros(look.timeout);
   state_->waiting.push_back({std::move(look), now_us, deadline_us});
-  if (state_->Short() && state_->alive < state_->threads) State::StartThread(state_);
-  if (!state_->watch.joinable()) State::StartWatch(state_);
+  if (state_->Short() && state_->alive < state_->threads) state_->StartThread(state_);
+  if (!state_->watch.joinable()) state_->StartWatch(state_);
   state_->work.NotifyOne();
   if (state_->watch_idle) state_->change.NotifyAll();
 }

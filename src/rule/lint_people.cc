@@ -19,9 +19,12 @@ const OwnerConfig* FindOwner(const ServerConfig& config, const std::string& name
 
 void LintOwner(LintContext* context, const LintGroup& group) {
   const RuleBody& rule = group.rule();
-  if (rule.owner.empty()) {
+  // The owner of this name has the rules that name none (the router of alerts says so too).
+  const std::string name = rule.owner.empty() ? "default" : rule.owner;
+  const OwnerConfig* owner = FindOwner(context->set.config, name);
+  if (owner == nullptr && rule.owner.empty()) {
     std::vector<std::string> names;
-    for (const auto& owner : context->set.config.owners) names.push_back(owner.first);
+    for (const auto& one : context->set.config.owners) names.push_back(one.first);
     const std::string fix =
         names.empty()
             ? "name a team under `owners:` in duecourse.yaml, with its channels, and write owner: TEAM"
@@ -30,7 +33,6 @@ void LintOwner(LintContext* context, const LintGroup& group) {
                         {"no_owner", "owner",
                          "no owner: nobody is told of the final failure, or decides what was missed", fix});
   }
-  const OwnerConfig* owner = FindOwner(context->set.config, rule.owner);
   if (owner == nullptr) return;  // Loading says so.
   const bool has_p1 = std::any_of(owner->channels.begin(), owner->channels.end(), [](const auto& level) {
     return level.first == AlertLevel::kP1 && !level.second.empty();
@@ -39,8 +41,8 @@ void LintOwner(LintContext* context, const LintGroup& group) {
   context->Add(
       kWarning, group,
       {"no_p1_channel", "owner",
-       StrCat("its owner ", rule.owner, " has no P1 channel: what must be acted on now reaches nobody"),
-       StrCat("add a channel under owners.", rule.owner, ".P1 in duecourse.yaml")});
+       StrCat("its owner ", name, " has no P1 channel: what must be acted on now reaches nobody"),
+       StrCat("add a channel under owners.", name, ".P1 in duecourse.yaml")});
 }
 
 void LintSilenced(LintContext* context, const LintGroup& group) {

@@ -171,6 +171,18 @@ TEST(LintPeople, TheFinalFailureReachesAPerson) {
                    .Has("missed_silenced"));
 }
 
+TEST(LintPeople, TheOwnerNamedDefaultHasTheRulesThatNameNone) {
+  const std::string rule = "task_id: t\ncron: \"0 8 * * *\"\ntimezone: UTC\nnoop: {}\n";
+  const std::string channels = "channels: {phone: {command: [/bin/true]}}\n";
+  const auto lint = [&](const std::string& owners) {
+    return LintRules(rule, "2026-02-10T00:00:00Z", true, channels + owners);
+  };
+  EXPECT_EQ(lint("owners: {default: {P1: [phone]}}").Serious(), std::vector<std::string>{});
+  EXPECT_NE(lint("owners: {default: {P2: [phone]}}").Text("no_p1_channel").find("owners.default.P1"),
+            std::string::npos);
+  EXPECT_TRUE(lint("owners: {data: {P1: [phone]}}").Has("no_owner"));
+}
+
 TEST(LintPeople, WhyIsAskedWhereverSomethingIsWaitedFor) {
   const std::string wait =
       "depends_on: [health]\npreconditions: [{file: {path: a}, why: the feed}, {file: {path: b}}]\n";

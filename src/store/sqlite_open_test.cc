@@ -1,7 +1,9 @@
 // What a SQLite store does with a folder: takes it, refuses it and leaves it as it is, notices when it is
 // gone. Scenario 84 and the faults of the store file.
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -135,6 +137,27 @@ TEST_F(SqliteOpen, S84ADamagedStoreIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(Plan("r2", "done-key", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
 }
 
+// After a kill the log holds what the database does not have yet.
+TEST_F(SqliteOpen, WhatAKillLeftBehindIsReadFromTheLogAndItsDamageChangesNothing) {
+  ASSERT_TRUE(Open().ok());
+  Plan("r1", "k1", RunState::kSuccess);
+  const std::string database = Bytes(Path("store.db"));
+  const std::string log = Bytes(Path("store.db-wal"));
+  ASSERT_GT(log.size(), 4096u);
+  auto set_back = [&](const std::string& content) {
+    store_.reset();
+    for (const char* suffix : {"-wal", "-shm"}) fs::remove(Path("store.db") + suffix);
+    SetBytes(Path("store.db"), content);
+    SetBytes(Path("store.db-wal"), log);
+  };
+  set_back(database.substr(0, 8 * 4096));
+  ExpectRefusedUntouched("truncated, with a log", "damaged");
+  EXPECT_TRUE(Bytes(Path("store.db-wal")) == log);
+  set_back(database);
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(Plan("r2", "k1", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+}
+
 TEST_F(SqliteOpen, ADatabaseOfAnotherApplicationIsRefusedAndLeftAsItIs) {
   ASSERT_TRUE(MakeFolders(Folder(), 0700).ok());
   DbOptions options;
@@ -258,6 +281,97 @@ TEST_F(SqliteOpen, ABackupIsAStoreThatOpensAndOverwritesNothing) {
   ASSERT_TRUE(Open().ok());  // the store-id file knows it
   EXPECT_EQ(Plan("r3", "k1", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
   EXPECT_EQ(Plan("r4", "k2", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kCreated);
+}
+
+// ---- small and read-only file systems, where this process may mount one
+
+class SqliteMount : public SqliteOpen {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(MakeFolders(Folder(), 0700).ok());
+    mounted_ = mount("tmpfs", Folder().c_str(), "tmpfs", 0, "size=72m,mode=0700") == 0;
+    if (!mounted_) GTEST_SKIP() << "no right to mount a small file system here";
+  }
+  void TearDown() override {
+    store_.reset();
+    if (mounted_) umount2(Folder().c_str(), MNT_DETACH);
+  }
+  // Leaves about so many bytes free.
+  void Fill(int64_t leave) {
+    struct statvfs info {};
+    ASSERT_EQ(statvfs(Folder().c_str(), &info), 0);
+    int64_t free = static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
+    int fd = open(Path("filler").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(posix_fallocate(fd, lseek(fd, 0, SEEK_END), free - leave), 0);
+    close(fd);
+  }
+  ClaimReply Claim(const std::string& id) {
+    StoreFault fault;
+    std::vector<StoreReply> replies =
+        store_->Commit({MakeClaim(MakeRun(id, "t", clock_.wall), "n-" + id)}, fault);
+    EXPECT_EQ(fault.kind, StoreFault::Kind::kNone) << fault.message;
+    return replies.empty() ? ClaimReply() : std::get<ClaimReply>(replies[0]);
+  }
+
+ private:
+  bool mounted_ = false;
+};
+
+TEST_F(SqliteMount, ANearlyFullDiskStartsNothingButTakesWhatHappened) {
+  ASSERT_TRUE(Open().ok());
+  Plan("r1", "k1", RunState::kScheduled);
+  Fill(6 << 20);
+  ClaimReply refused = Claim("r1");
+  EXPECT_EQ(refused.refusal, Reason::kStoreUnavailable);
+  EXPECT_NE(refused.detail.find("MiB are free"), std::string::npos) << refused.detail;
+  EXPECT_EQ(refused.recheck_at, clock_.wall + Seconds(5));
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kFull);
+  EXPECT_EQ(Plan("r2", "k2", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kCreated);
+  fs::remove(Path("filler"));
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kNone);
+  EXPECT_TRUE(Claim("r1").granted);
+}
+
+TEST_F(SqliteMount, AFullDiskGivesUpTheBallastForWhatHappenedAndThenSaysSo) {
+  ASSERT_TRUE(Open().ok());
+  EXPECT_TRUE(fs::exists(Path("ballast")));
+  Plan("r1", "k1", RunState::kScheduled);
+  ASSERT_TRUE(Claim("r1").granted);
+  Fill(0);
+  Plan("r2", "k2", RunState::kSkipped);  // room was made for it
+  EXPECT_FALSE(fs::exists(Path("ballast")));
+  EXPECT_EQ(Claim("r1").refusal, Reason::kLockOccupied);
+  Plan("r3", "k3", RunState::kScheduled);
+  EXPECT_EQ(Claim("r3").refusal, Reason::kStoreUnavailable);
+  Fill(0);
+  StoreFault fault;
+  for (int i = 0; i < 100 && fault.kind == StoreFault::Kind::kNone; ++i) {
+    NoteDecisionCall note;
+    note.row.task = std::string(4'096, 'x');
+    store_->Commit({note}, fault);
+  }
+  EXPECT_EQ(fault.kind, StoreFault::Kind::kFull);
+  EXPECT_FALSE(fault.outcome_unknown);
+  EXPECT_FALSE(fault.reopen);
+  EXPECT_TRUE(store_->Load().ok());  // reads go on
+  fs::remove(Path("filler"));
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kNone);
+  EXPECT_TRUE(Claim("r3").granted);
+}
+
+TEST_F(SqliteMount, S84AReadOnlyFileSystemIsRefusedWithWhatToDo) {
+  MakeStore();
+  const std::string before = Bytes(Path("store.db"));
+  ASSERT_EQ(mount(nullptr, Folder().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  Result<OpenReply> refused = Open();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(LastFault(), StoreFault::Kind::kReadOnly);
+  EXPECT_NE(refused.error().message().find("Read-only file system"), std::string::npos)
+      << refused.error().message();
+  EXPECT_TRUE(Bytes(Path("store.db")) == before);
+  ASSERT_EQ(mount(nullptr, Folder().c_str(), nullptr, MS_REMOUNT, nullptr), 0);
+  EXPECT_TRUE(Open().ok());
 }
 
 }  // namespace
