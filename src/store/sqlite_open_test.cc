@@ -151,7 +151,7 @@ TEST_F(SqliteOpen, WhatAKillLeftBehindIsReadFromTheLogAndItsDamageChangesNothing
     SetBytes(Path("store.db-wal"), log);
   };
   set_back(database.substr(0, 8 * 4096));
-  ExpectRefusedUntouched("truncated, with a log", "damaged");
+  ExpectRefusedUntouched("truncated, with a log", "malformed");
   EXPECT_TRUE(Bytes(Path("store.db-wal")) == log);
   set_back(database);
   ASSERT_TRUE(Open().ok());
@@ -307,9 +307,10 @@ class SqliteMount : public SqliteOpen {
     close(fd);
   }
   ClaimReply Claim(const std::string& id) {
+    ClaimCall claim = MakeClaim(MakeRun(id, "t", clock_.wall), "n-" + id);
+    claim.task_limit = 0;
     StoreFault fault;
-    std::vector<StoreReply> replies =
-        store_->Commit({MakeClaim(MakeRun(id, "t", clock_.wall), "n-" + id)}, fault);
+    std::vector<StoreReply> replies = store_->Commit({claim}, fault);
     EXPECT_EQ(fault.kind, StoreFault::Kind::kNone) << fault.message;
     return replies.empty() ? ClaimReply() : std::get<ClaimReply>(replies[0]);
   }
