@@ -39,15 +39,17 @@ TEST_F(ProcessTest, ANameWithSpacesAndBracketsShiftsNoField) {
 TEST_F(ProcessTest, TheMarkIsReadOutOfTheEnvironment) {
   executor().Start(Command("r1", {"sleep", "300"}));
   const pid_t pid = sink_.StartedPid("r1");
-  bool seen = false;
-  for (const SeenProcess& process : ListProcesses(options_.store_id, true)) {
-    if (process.stat.pid != pid) continue;
-    seen = true;
-    EXPECT_TRUE(process.marked);
-    EXPECT_EQ(process.run_id, "r1");
-    EXPECT_EQ(process.fence, 1);
+  // Its environment is in place a moment after its exec is known to have worked.
+  SeenProcess seen;
+  const int64_t until = MonotonicMicros() + 20'000'000;
+  while (!seen.marked && MonotonicMicros() < until) {
+    for (const SeenProcess& process : ListProcesses(options_.store_id, true)) {
+      if (process.stat.pid == pid) seen = process;
+    }
   }
-  EXPECT_TRUE(seen);
+  EXPECT_TRUE(seen.marked);
+  EXPECT_EQ(seen.run_id, "r1");
+  EXPECT_EQ(seen.fence, 1);
   for (const SeenProcess& process : ListProcesses("another store", true)) EXPECT_FALSE(process.marked);
   executor().Kill({"r1", 1, 1}, KillWhy::kCancelled);
   sink_.Ended("r1");
