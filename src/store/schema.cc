@@ -8,8 +8,9 @@ namespace {
 // A run's `seq` is the order of writing and what attempt, decision and slot refer to: small, and it rises, so
 // that their indexes grow at the end. `owner` is the incarnation that holds the lease, while running.
 // The two unique indexes of run and run_by_due are written once for each run; run_open holds open runs and
-// manual_required only, so a start reads what is open and no history. decision_by_task serves the reading of
-// one task's days, decision_by_run that of one run, decision_loose finds rows without a run for pruning.
+// manual_required only, so a start reads what is open and no history (and a state that nobody knows, which
+// would be in neither, is refused). decision_by_task serves the reading of one task's days, decision_by_run
+// that of one run, decision_loose finds rows without a run for pruning.
 constexpr const char* kFirst = R"sql(
 CREATE TABLE meta (
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -70,7 +71,8 @@ CREATE TABLE run (
   due INTEGER NOT NULL,
   business_date INTEGER NOT NULL,
   key TEXT,
-  state TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'success',
+                                       'manual_required', 'skipped', 'missed')),
   reason TEXT NOT NULL,
   detail TEXT NOT NULL,
   fence INTEGER NOT NULL,

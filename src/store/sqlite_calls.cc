@@ -6,8 +6,8 @@ namespace duecourse {
 namespace {
 
 constexpr const char* kFindHead = R"sql(
-SELECT seq, task, value, due, state, reason, fence, attempts, counted, window_ends, superseded_by, first_start,
-       owner, lease_until
+SELECT seq, task, value, due, state, reason, fence, attempts, counted, window_ends, superseded_by,
+       first_start, owner, lease_until
 FROM run
 WHERE id = ?
 )sql";
@@ -26,8 +26,8 @@ WHERE id = ?1
 )sql";
 
 constexpr const char* kWriteAlert = R"sql(
-INSERT INTO alert (id, episode, event, level, task, run_id, owner, title, body, state, created_at, next_try_at,
-                   tries, channel, last_error)
+INSERT INTO alert (id, episode, event, level, task, run_id, owner, title, body, state, created_at,
+                   next_try_at, tries, channel, last_error)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE
 SET episode = excluded.episode,

@@ -251,11 +251,12 @@ TEST_F(SqliteOpen, ARowThatSomebodyChangedIsASentenceAndNoCrash) {
   }
 }
 
-TEST_F(SqliteOpen, AFenceThatCannotRiseHoldsItsRunOnly) {
+TEST_F(SqliteOpen, AStateThatNobodyKnowsCannotBeWrittenAndAFenceThatCannotRiseHoldsItsRunOnly) {
   ASSERT_TRUE(Open().ok());
   Plan("r1", "k1", RunState::kRetrying);
   Database db;
   ASSERT_TRUE(Database::Open(Path("store.db"), DbOptions(), db).ok());
+  EXPECT_EQ(db.Execute("UPDATE run SET state = 'sleeping'").code, DbCode::kConstraint);
   ASSERT_TRUE(db.Execute("UPDATE run SET fence = 9223372036854775807").ok());
   db.Close();
   RunRow run = MakeRun("r1", "t", clock_.wall);

@@ -12,12 +12,13 @@ namespace {
 // A run whose identity or key is known is not written; which of the two is looked up then.
 constexpr const char* kInsertRun = R"sql(
 INSERT INTO run (id, task, value, identity, due, business_date, key, state, reason, detail, fence, attempts,
-                 counted, uncounted, failures, told, ladder_immediate, ladder_backoff, ladder_catchup, next_at,
-                 next_lost_rerun, window_opens, window_ends, before_manual, before_claim, origin, extra, owed,
-                 supersedes, superseded_by, rule_version, created_at, state_since, first_start, owner,
-                 lease_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-        ?)
+                 counted, uncounted, failures, told, ladder_immediate, ladder_backoff, ladder_catchup,
+                 next_at, next_lost_rerun, window_opens, window_ends, before_manual, before_claim, origin,
+                 extra, owed, supersedes, superseded_by, rule_version, created_at, state_since, first_start,
+                 owner, lease_until)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
 )sql";
 
