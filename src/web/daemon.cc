@@ -44,8 +44,7 @@ Daemon::~Daemon() {
   store_.reset();
 }
 
-Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened, bool init) {
-  std::unique_ptr<Store> store = NewSqliteStore(options_.data_folder, clock_);
+Result<OpenReply> Daemon::OpenStore(Store& store, bool init) {
   OpenRequest request;
   request.node = node_;
   request.incarnation = incarnation_;
@@ -53,19 +52,17 @@ Result<std::unique_ptr<Store>> Daemon::OpenStore(OpenReply* opened, bool init) {
   request.zone_data = ZoneDataVersion();
   request.init = init;
   request.allow_unsafe_durability = rules()->config.allow_unsafe_durability;
-  Result<OpenReply> reply = store->Open(request);
-  if (!reply.ok()) return reply.error();
-  *opened = *reply;
-  return store;
+  return store.Open(request);
 }
 
 Status Daemon::Start() {
   std::shared_ptr<const RuleSet> set = rules();
-  OpenReply opened;
-  Result<std::unique_ptr<Store>> store = OpenStore(&opened, options_.init);
-  if (!store.ok()) return store.error();
+  std::unique_ptr<Store> store = NewSqliteStore(options_.data_folder, clock_);
+  Result<OpenReply> taken = OpenStore(*store, options_.init);
+  if (!taken.ok()) return taken.error();
+  OpenReply opened = std::move(taken).value();
   options_.init = false;  // a store that vanishes later is never started empty
-  Result<Snapshot> snapshot = (*store)->Load();
+  Result<Snapshot> snapshot = store->Load();
   if (!snapshot.ok()) return snapshot.error();
   StartNotes(opened);
   std::vector<std::pair<std::string, std::string>> texts;
@@ -75,11 +72,8 @@ Status Daemon::Start() {
   sink.resync = [this](Snapshot fresh, uint64_t epoch) {
     inputs_.Push(Input(Resync{std::move(fresh), epoch}));
   };
-  auto reopen = [this]() {
-    OpenReply again;
-    return OpenStore(&again, /*init=*/false);  // a store that vanished meanwhile is not begun anew
-  };
-  store_ = std::make_unique<StoreThread>(std::move(store).value(), reopen, clock_, log_, std::move(sink));
+  auto reopen = [this](Store& again) { return OpenStore(again, /*init=*/false).status(); };
+  store_ = std::make_unique<StoreThread>(std::move(store), reopen, clock_, log_, std::move(sink));
   StartWorkers();
   EngineOptions engine;
   engine.node = node_;

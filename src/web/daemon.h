@@ -57,7 +57,7 @@ class Daemon : public Backend {
   };
   using Input = std::variant<Event, Resync>;
 
-  Result<std::unique_ptr<Store>> OpenStore(OpenReply* opened, bool init);
+  Result<OpenReply> OpenStore(Store& store, bool init);
   void StartWorkers();
   void StartNotes(const OpenReply& opened);
   void EngineLoop(OpenReply opened, Snapshot snapshot,

@@ -59,7 +59,7 @@ void StoreThread::Beat() {
   StoreFault fault = store_->Heartbeat(clock_.Wall());
   if (fault.kind == StoreFault::Kind::kNone) return Taken();
   Refused(fault);
-  if (fault.reopen) Reload();
+  if (fault.reopen && OpenAgain()) Resync();
 }
 
 // As few commits as there can be, each of bounded length; replies leave after each.
@@ -104,8 +104,11 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
       return true;
     }
     Refused(fault);
-    if (fault.outcome_unknown || fault.reopen) {
-      Reload();
+    if (fault.reopen && OpenAgain()) {
+      // Where nothing of it was written and the file is the one it was, it is simply tried again.
+      bool same = fault.kind == StoreFault::Kind::kIo && !fault.outcome_unknown;
+      if (same) continue;
+      laid_aside_ = Resync();
       if (laid_aside_) return true;
     }
     if (!Pause()) {
@@ -116,26 +119,28 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
   }
 }
 
-// The handle is worth nothing any more: a fresh one, and what the store really holds for the engine.
-void StoreThread::Reload() {
-  store_->Close();
+// The handle is worth nothing any more.
+bool StoreThread::OpenAgain() {
   while (true) {
-    Result<std::unique_ptr<Store>> fresh = reopen_();
-    if (fresh.ok()) {
-      store_ = std::move(fresh).value();
-      Result<Snapshot> snapshot = store_->Load();
-      if (snapshot.ok()) {
-        laid_aside_ = true;
-        Taken();
-        uint64_t epoch = epoch_.fetch_add(1) + 1;
-        sink_.resync(std::move(snapshot).value(), epoch);
-        return;
-      }
-    } else {
-      log_.Warning("store_reopen", Json::MakeObject().Set("error", fresh.error().message()));
-    }
-    if (!Pause()) return;
+    Status opened = reopen_(*store_);
+    if (opened.ok()) return true;
+    log_.Warning("store_reopen", Json::MakeObject().Set("error", opened.error().message()));
+    if (!Pause()) return false;
   }
+}
+
+// What the store really holds, for the engine. False where it cannot be read; then it is tried again by and
+// by.
+bool StoreThread::Resync() {
+  Result<Snapshot> snapshot = store_->Load();
+  if (!snapshot.ok()) {
+    log_.Warning("store_reload", Json::MakeObject().Set("error", snapshot.error().message()));
+    return false;
+  }
+  Taken();
+  uint64_t epoch = epoch_.fetch_add(1) + 1;
+  sink_.resync(std::move(snapshot).value(), epoch);
+  return true;
 }
 
 void StoreThread::Refused(const StoreFault& fault) {

@@ -27,8 +27,9 @@ struct StoreThreadSink {
 
 class StoreThread {
  public:
-  // `reopen` makes and opens a fresh Store after a fault of the handle; errors are tried again.
-  using Reopen = std::function<Result<std::unique_ptr<Store>>()>;
+  // `reopen` opens the same Store again after a fault of the handle, so that it stays its owner; errors are
+  // tried again.
+  using Reopen = std::function<Status(Store&)>;
   StoreThread(std::unique_ptr<Store> store, Reopen reopen, const Clock& clock, Log& log,
               StoreThreadSink sink);
   ~StoreThread();  // Stop()
@@ -52,7 +53,8 @@ class StoreThread {
   void Beat();  // a heartbeat, and what follows from its answer
   void CommitAll(std::vector<Item> items);
   bool TryCommit(const std::vector<StoreCall>& calls, std::vector<StoreReply>& replies);
-  void Reload();
+  bool OpenAgain();  // false when the thread is to stop before it could
+  bool Resync();
   void Refused(const StoreFault& fault);
   void Taken();
   bool Pause();  // before the next try; false when the thread is to stop
