@@ -76,8 +76,9 @@ StartRequest RenderAttempt(const AttemptFacts& facts, std::string* problem) {
   start.rule = task.body;
   start.timeout = execution.timeout;
   start.context = ContextOf(facts);
-  if (task.file < facts.rules->files.size() && !execution.cwd.empty()) {
-    start.cwd = JoinPath(AbsolutePath(facts.rules->files[task.file].folder), execution.cwd);
+  if (task.file < facts.rules->files.size()) {
+    start.folder = AbsolutePath(facts.rules->files[task.file].folder);
+    if (!execution.cwd.empty()) start.cwd = JoinPath(start.folder, execution.cwd);
   }
   *problem = RenderStart(execution, ScopeOf(task, facts.value, *facts.occurrence), start);
   return start;
