@@ -211,10 +211,9 @@ void Conclude(Transfer& transfer, CURLcode code) {
   result.error = transfer.too_large ? HttpError::kTooLarge : ErrorOf(code);
   // The library has one code for a url it cannot use and for an answer that does not begin like HTTP.
   if (result.error == HttpError::kBadCall && result.sent && status == 0) result.error = HttpError::kBroken;
-  curl_off_t resolved = 0;
-  curl_easy_getinfo(transfer.easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-  if (result.error == HttpError::kTimeout && resolved == 0 && !result.sent)
-    result.error = HttpError::kResolve;
+  // Only its text tells a name server that is mute from an agent that is.
+  const bool resolving = std::string_view(transfer.error_text.data()).starts_with("Resolving timed out");
+  if (result.error == HttpError::kTimeout && resolving) result.error = HttpError::kResolve;
   if (result.error == HttpError::kConnect && !transfer.forbidden.empty()) {
     result.error = HttpError::kForbidden;
     result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
