@@ -219,7 +219,8 @@ std::shared_ptr<const RuleSet> SetBuilder::Take() {
   set->files = std::move(files_);
   set->tasks = std::move(tasks_);
   std::sort(set->tasks.begin(), set->tasks.end(), [](const Task& a, const Task& b) { return a.id < b.id; });
-  std::string meaning = WriteYaml(ConfigTree(config_));
+  // What a body leaves unsaid means the defaults of this program.
+  std::string meaning = WriteYaml(RuleTree(RuleBody(), true)) + WriteYaml(ConfigTree(config_));
   for (const Task& task : set->tasks) {
     meaning += task.id;
     meaning += '\n';

@@ -42,7 +42,7 @@ class Writer {
   void Map(const PrintNode& map, size_t indent, const std::string& path, bool first_inline) {
     bool inline_now = first_inline;
     for (const auto& [key, node] : map.members) {
-      std::string inner = path.empty() ? key : StrCat(path, ".", key);
+      std::string inner = Inner(path, key);
       std::string start = inline_now ? "" : std::string(indent, ' ');
       inline_now = false;
       if (node.kind == PrintNode::Kind::kNote) {
@@ -55,6 +55,11 @@ class Writer {
   std::string Take() { return std::move(out_); }
 
  private:
+  // Paths are for the notes alone.
+  std::string Inner(const std::string& path, const std::string& key) const {
+    if (!annotate_) return "";
+    return path.empty() ? key : StrCat(path, ".", key);
+  }
   void Value(const PrintNode& node, size_t indent, std::string line, const std::string& path) {
     switch (node.kind) {
       case PrintNode::Kind::kNote:
@@ -71,7 +76,7 @@ class Writer {
         if (node.items.empty()) return Line(line + " []", path, node);
         out_ += line + "\n";
         for (size_t i = 0; i < node.items.size(); ++i)
-          Item(node.items[i], indent + 2, StrCat(path, "[", i, "]"));
+          Item(node.items[i], indent + 2, annotate_ ? StrCat(path, "[", i, "]") : path);
     }
   }
   void Item(const PrintNode& item, size_t indent, const std::string& path) {
@@ -92,7 +97,12 @@ class Writer {
     }
   }
   void Line(std::string line, const std::string& path, const PrintNode& node) {
-    std::string note = annotate_ ? annotate_(path, node) : "";
+    if (!annotate_) {
+      out_ += line;
+      out_ += '\n';
+      return;
+    }
+    std::string note = annotate_(path, node);
     size_t begin = out_.rfind('\n');
     size_t width = line.size() + (begin == std::string::npos ? out_.size() : out_.size() - begin - 1);
     if (!note.empty()) line += std::string(width < kNoteColumn ? kNoteColumn - width : 1, ' ') + " # " + note;

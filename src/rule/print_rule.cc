@@ -165,7 +165,13 @@ PrintNode RuleTree(const RuleBody& rule, bool effective) {
   return whole;
 }
 
-std::string HashRule(const RuleBody& rule) { return Sha256Hex(WriteYaml(RuleTree(rule, true))); }
+std::string HashRule(const RuleBody& rule) {
+  // That a default was written out is no part of what it means.
+  RuleBody plain = rule;
+  plain.key_written = rule.business_key.text() != kDefaultKey;
+  plain.retry.written = false;
+  return Sha256Hex(WriteYaml(RuleTree(plain, false)));
+}
 
 std::string PrintRule(const Task& task, bool effective) {
   PrintNode tree;

@@ -143,7 +143,7 @@ struct RuleBody {
   std::vector<std::pair<std::string, std::string>>
       whys;  // block path -> why: "window", "retry", "retry.catchup"
   std::vector<UnsupportedKey> unsupported;
-  std::string hash;  // SHA-256 of what the body means (its effective print); equal bodies, equal hashes
+  std::string hash;  // SHA-256 of what the body means; equal bodies, equal hashes
 
   // Has preconditions.
   bool Waits() const { return !trigger.preconditions.empty(); }
