@@ -41,8 +41,7 @@ struct Transfer {
   }
 };
 
-long ClampedMillis(Millis span) {
-  // 0 would mean "without end" to the library.
+long ClampedMillis(Millis span) {  // 0 would mean "without end" to the library
   return static_cast<long>(std::clamp<int64_t>(span.count, 1, INT32_MAX));
 }
 
@@ -157,9 +156,9 @@ void SetHeaders(Transfer& transfer) {
   auto add = [&](const std::string& line) {
     transfer.headers = curl_slist_append(transfer.headers, line.c_str());
   };
-  bool typed = FindHeader(transfer.call.headers, "Content-Type") != nullptr;
-  if (!typed) add("Content-Type:");  // the library would claim a form
-  add("Expect:");                    // never a second's wait for "100 Continue"
+  // The library would claim a form.
+  if (FindHeader(transfer.call.headers, "Content-Type") == nullptr) add("Content-Type:");
+  add("Expect:");  // never a second's wait for "100 Continue"
   for (const HttpHeader& header : transfer.call.headers) {
     // The library spells an empty value with a semicolon; with a colon it would leave the header out.
     add(header.value.empty() ? header.name + ";" : StrCat(header.name, ": ", header.value));
@@ -169,10 +168,11 @@ void SetHeaders(Transfer& transfer) {
 
 void Prepare(Transfer& transfer, const std::string& user_agent) {
   const HttpClientCall& call = transfer.call;
-  CURL* easy = curl_easy_init();
+  CURL* easy = transfer.easy = curl_easy_init();
   CHECK(easy != nullptr);
-  transfer.easy = easy;
-  curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
+  for (CURLoption user : {CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA}) {
+    curl_easy_setopt(easy, user, &transfer);
+  }
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error_text.data());
   curl_easy_setopt(easy, CURLOPT_URL, call.url.c_str());
   curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent.c_str());
@@ -188,11 +188,8 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, call.max_redirects > 0 ? 1L : 0L);
   curl_easy_setopt(easy, CURLOPT_MAXREDIRS, static_cast<long>(std::max(call.max_redirects, 0)));
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, OnSocket);
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer);
   if (!call.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call.unix_socket.c_str());
   SetMethod(easy, call);
   SetHeaders(transfer);
@@ -235,6 +232,9 @@ void EndUntried(Transfer& transfer, HttpError error, std::string message) {
 struct HttpClient::Impl {
   explicit Impl(const HttpClientOptions& o) : options(o) {}
 
+  // The library and its thread are loaded at the first call: a daemon that calls nobody keeps two megabytes
+  // less.
+  void Open() REQUIRES(mutex);
   void Loop();
   // False at the end.
   bool TakeOrders();
@@ -245,7 +245,7 @@ struct HttpClient::Impl {
   void End(uint64_t id, CURLcode code, bool cancelled);
 
   const HttpClientOptions options;
-  CURLM* multi = nullptr;
+  CURLM* multi = nullptr;  // set once, under the lock, before the thread is there
   std::thread thread;
   std::map<uint64_t, std::unique_ptr<Transfer>> running;  // the thread's own
 
@@ -256,23 +256,25 @@ struct HttpClient::Impl {
   std::vector<uint64_t> to_cancel GUARDED_BY(mutex);
 };
 
-HttpClient::HttpClient(const HttpClientOptions& options) : impl_(std::make_unique<Impl>(options)) {
+void HttpClient::Impl::Open() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_ALL);
   CHECK(initialised == CURLE_OK);
-  impl_->multi = curl_multi_init();
-  CHECK(impl_->multi != nullptr);
-  curl_multi_setopt(impl_->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options.max_connections));
-  constexpr long kKeptConnections = 32;
-  curl_multi_setopt(impl_->multi, CURLMOPT_MAXCONNECTS, kKeptConnections);
-  curl_multi_setopt(impl_->multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  impl_->thread = std::thread([impl = impl_.get()] { impl->Loop(); });
+  multi = curl_multi_init();
+  CHECK(multi != nullptr);
+  curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(options.max_connections));
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 32L);  // kept open
+  curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  thread = std::thread([this] { Loop(); });
 }
+
+HttpClient::HttpClient(const HttpClientOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 
 HttpClient::~HttpClient() {
   {
     MutexLock lock(impl_->mutex);
     impl_->stopping = true;
   }
+  if (impl_->multi == nullptr) return;
   curl_multi_wakeup(impl_->multi);
   impl_->thread.join();
   curl_multi_cleanup(impl_->multi);
@@ -283,27 +285,27 @@ uint64_t HttpClient::Start(HttpClientCall call, Done done) {
   transfer->call = std::move(call);
   transfer->done = std::move(done);
   transfer->started_us = MonotonicMicros();
-  uint64_t id = 0;
-  {
-    MutexLock lock(impl_->mutex);
-    id = impl_->next_id++;
-    transfer->id = id;
-    impl_->to_begin.push_back(std::move(transfer));
-  }
+  MutexLock lock(impl_->mutex);
+  if (impl_->multi == nullptr) impl_->Open();
+  const uint64_t id = impl_->next_id++;
+  transfer->id = id;
+  impl_->to_begin.push_back(std::move(transfer));
   curl_multi_wakeup(impl_->multi);
   return id;
 }
 
 void HttpClient::Cancel(uint64_t id) {
-  {
-    MutexLock lock(impl_->mutex);
-    impl_->to_cancel.push_back(id);
-  }
+  MutexLock lock(impl_->mutex);
+  if (impl_->multi == nullptr) return;
+  impl_->to_cancel.push_back(id);
   curl_multi_wakeup(impl_->multi);
 }
 
 HttpResult HttpClient::Call(HttpClientCall call) {
-  CHECK(std::this_thread::get_id() != impl_->thread.get_id());
+  {
+    MutexLock lock(impl_->mutex);
+    CHECK(std::this_thread::get_id() != impl_->thread.get_id());
+  }
   Mutex mutex;
   CondVar arrived;
   std::optional<HttpResult> answer;
@@ -322,9 +324,7 @@ void HttpClient::Impl::Loop() {
     int still_running = 0;
     CHECK(curl_multi_perform(multi, &still_running) == CURLM_OK);
     TakeFinished();
-    // The library shortens the wait to its own next deadline.
-    constexpr int kLongestWaitMs = 60'000;
-    curl_multi_poll(multi, nullptr, 0, kLongestWaitMs, nullptr);
+    curl_multi_poll(multi, nullptr, 0, 60'000, nullptr);  // or less, until the library's own next deadline
   }
   while (!running.empty()) End(running.begin()->first, CURLE_OK, true);
   RefuseWaiting();
@@ -358,8 +358,8 @@ bool HttpClient::Impl::TakeOrders() {
 }
 
 void HttpClient::Impl::Begin(std::unique_ptr<Transfer> transfer) {
-  std::string fault = HttpClientCallFault(transfer->call);
-  if (!fault.empty()) return EndUntried(*transfer, HttpError::kBadCall, std::move(fault));
+  if (std::string fault = HttpClientCallFault(transfer->call); !fault.empty())
+    return EndUntried(*transfer, HttpError::kBadCall, std::move(fault));
   transfer->guard = options.guard.get();
   Prepare(*transfer, options.user_agent);
   CHECK(curl_multi_add_handle(multi, transfer->easy) == CURLM_OK);
