@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "alert/alert.h"
 #include "base/log.h"
 #include "base/text.h"

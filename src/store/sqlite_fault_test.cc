@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -31,7 +32,7 @@ PlanCall PlanOf(const RunRow& run, bool claimed) {
 
 class SqliteFault : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(store_->Open(RequestOf("i1")).ok()); }
+  void SetUp() override { ASSERT_TRUE(store_->Open(RequestOf("i1", true)).ok()); }
   std::string DatabasePath() const { return scratch_.path() + "/data/store.db"; }
   StoreFault Plan(const std::string& id) {
     StoreFault fault;
@@ -183,7 +184,7 @@ constexpr int kWrites = 500;
 [[noreturn]] void WriteUntilKilled(const std::string& folder, const std::string& prefix, int tell) {
   StillClock clock;
   std::unique_ptr<Store> store = NewSqliteStore(folder, clock);
-  if (!store->Open(RequestOf(prefix)).ok()) _exit(2);
+  if (!store->Open(RequestOf(prefix, true)).ok()) _exit(2);
   for (int i = 0; i < kWrites; ++i) {
     RunRow run = MakeRun(StrCat(prefix, "-", i), "t", clock.wall);
     StoreFault fault;
