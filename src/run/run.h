@@ -75,8 +75,9 @@ struct Run {
   int failures = 0;                 // consecutive failed attempts, for alert levels
   AlertLevel told = AlertLevel::kNone;  // highest level that a message of this run's episode has had
   Ladder ladder;
-  std::optional<Instant> next_at;  // of retrying and catchup_waiting, and of a not-ready wait
-  bool next_lost_rerun = false;    // the next attempt follows a lost one: it uses no rung
+  // Of retrying and catchup_waiting, and of a not-ready wait; a person's attempt keeps it, to put it back.
+  std::optional<Instant> next_at;
+  bool next_lost_rerun = false;  // the next attempt follows a lost one: it uses no rung
   Instant window_opens;
   Instant window_ends;
   RunState before_manual = RunState::kManualRequired;  // where a failed manual attempt returns
@@ -86,7 +87,11 @@ struct Run {
   bool owed = false;          // planned after downtime; `missed: latest` may supersede it
   std::string supersedes;     // run id it replaces, or empty
   std::string superseded_by;  // run id, or empty
-  int64_t rule_version = 0;   // at planning; each attempt carries its own
+  // Who ordered its end and why, while it ran; obeyed by whoever finishes the attempt. Empty: nobody did.
+  std::string cancel;
+  // Marks of the preconditions that were met and need not be met again (only_if_data_ready: false).
+  std::string met;
+  int64_t rule_version = 0;  // at planning; each attempt carries its own
   Instant created_at;
   Instant state_since;
   std::optional<Instant> first_start;  // of its first attempt, for min_interval

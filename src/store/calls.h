@@ -13,12 +13,20 @@
 
 namespace duecourse {
 
+// An occurrence that lies in a counted range and gets a run of its own after all, by a person's word: the
+// range counts one less and says so, in the same transaction, so that it is in one place only.
+struct Uncount {
+  Reason reason = Reason::kSchedulerDown;  // of the range; of several over its due instant the newest
+  std::string detail;                      // added to the range's clause: who runs it, and why
+  DecisionRow row;                         // written where there was such a range
+};
 // A run to write, with its first claim in the same transaction where the decision was already yes.
 struct PlannedRun {
   Run run;
   std::optional<ClaimCall> claim;
   std::vector<DecisionRow> decisions;  // written with the row (a first "wait", a key_error…)
   std::vector<AlertRow> alerts;
+  std::optional<Uncount> uncount = std::nullopt;
 };
 // A change of a run's state without an attempt: window end, skip, missed, manual, cancel, supersede, a
 // person's word; or of the row alone, in the same state. Refused: what is no edge of the life of a run, into
@@ -103,6 +111,7 @@ struct FoldCall {
 // A decision row alone: a new answer of a waiting run.
 struct NoteDecisionCall {
   DecisionRow row;
+  std::string met = {};  // what its run's `met` is from now on; empty: as it is
 };
 // New rows, and rows as they are after a delivery.
 struct AlertsCall {
@@ -112,13 +121,15 @@ struct BreakerCall {
   Breaker breaker;
 };
 
-// The latest run of each value of a task that fits; for preconditions on another task.
+// The latest run of each value of a task that fits, for preconditions on another task; or one run as it
+// stands.
 struct FindRunsCall {
   std::string task;
   std::optional<std::string> value;
   std::optional<CivilDay> business_date;
   std::optional<std::string> key;
   Instant due_at_or_before = kNever;
+  std::string run_id = {};  // given: this run alone, whatever else is asked
 };
 struct FindRunsReply {
   std::vector<Run> runs;

@@ -18,6 +18,11 @@ ClaimReply Refuse(Reason reason, Instant recheck_at, std::string detail, std::st
   return reply;
 }
 
+ClaimReply MovedOn(ClaimReply reply) {
+  reply.moved_on = true;
+  return reply;
+}
+
 // When a lease that ends at an instant of the boot clock ends by the wall clock, as the two stand now.
 Instant WallOf(Millis lease_end, StoreTime now) { return now.wall + (lease_end - now.boot); }
 
@@ -125,7 +130,7 @@ bool NamesAnother(const std::string& given, const std::string& owner) {
 ClaimReply CheckClaim(const ClaimCall& call, const Run* run, const StoreOwner& owner, StoreTime now,
                       ClaimView& view) {
   if (run == nullptr) {
-    return Refuse(Reason::kInternalInvariant, kNever, StrCat("there is no run ", call.run_id));
+    return MovedOn(Refuse(Reason::kInternalInvariant, kNever, StrCat("there is no run ", call.run_id)));
   }
   if (NamesAnother(call.incarnation, owner.incarnation) || NamesAnother(call.boot_id, owner.boot_id)) {
     return Refuse(Reason::kInternalInvariant, kNever,
@@ -135,7 +140,7 @@ ClaimReply CheckClaim(const ClaimCall& call, const Run* run, const StoreOwner& o
   if (run->fence == std::numeric_limits<int64_t>::max() || run->attempts == std::numeric_limits<int>::max()) {
     return Refuse(Reason::kInternalInvariant, kNever, "its fence or number of attempts cannot rise any more");
   }
-  if (std::optional<ClaimReply> no = CheckDone(call, *run, now)) return *no;
+  if (std::optional<ClaimReply> no = CheckDone(call, *run, now)) return MovedOn(*no);
   if (std::optional<ClaimReply> no = CheckTime(call, *run, now, view)) return *no;
   if (std::optional<ClaimReply> no = CheckReady(call, *run, now, view)) return *no;
   if (std::optional<ClaimReply> no = CheckLimits(call, *run, now, view)) return *no;
@@ -156,7 +161,8 @@ void Grant(const ClaimCall& call, const StoreOwner& owner, StoreTime now, Run& r
   ++run.fence;
   ++run.attempts;
   if (call.counts) ++run.counted;
-  run.next_at.reset();
+  if (call.kind != TriggerKind::kManual) run.next_at.reset();
+  if (!call.met.empty()) run.met = call.met;
   run.state_since = now.wall;
   if (!run.first_start) run.first_start = now.wall;
   run.incarnation = owner.incarnation;
@@ -276,6 +282,8 @@ void TakeOver(const Run& after, Run& run) {
   run.before_claim = after.before_claim;
   run.owed = after.owed;
   run.superseded_by = after.superseded_by;
+  run.cancel = after.cancel;
+  run.met = after.met;
   run.state_since = after.state_since;
   if (run.state == RunState::kRunning) return;
   run.incarnation.clear();

@@ -93,6 +93,8 @@ void TakeOver(const Run& after, Run& run);
 
 // The note in place of a run whose key another run holds.
 Note KeyKnownNote(const Run& planned, const std::string& holder, StoreTime now);
+// A range's clause is not added to from this length on, in bytes.
+inline constexpr size_t kRangeDetailMax = 1000;
 // Fills what the contract says a store fills: the run it names, `at` and `last_at`.
 void Complete(DecisionRow& row, const Run* run, StoreTime now);
 // The runs whose rows PruneCall may remove: those that ended before `before` and whose key, if any, is not

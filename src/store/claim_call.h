@@ -14,9 +14,10 @@ namespace duecourse {
 // again, at store time: state and fence (so: key not done, not running), cap, limits, window, versions.
 // claim.h says it in full. On success the store changes the row, and whoever mirrors it must do the same:
 // fence + 1, attempts + 1, counted + 1 where it counts, state running, reason all_conditions_met, detail
-// empty, next_at nothing, before_claim (by hand also before_manual) the state before, state_since and, if it
-// has none, first_start the reply's `at`; incarnation, boot id, lease; the task's last_start where it is the
-// run's first attempt. Attempt and decision rows are written with it.
+// empty, next_at nothing (by hand it stays), `met` the call's where it says one, before_claim (by hand also
+// before_manual) the state before, state_since and, if it has none, first_start the reply's `at`;
+// incarnation, boot id, lease; the task's last_start where it is the run's first attempt. Attempt and
+// decision rows are written with it.
 struct ClaimCall {
   std::string run_id;
   RunState expected_state = RunState::kScheduled;
@@ -37,6 +38,7 @@ struct ClaimCall {
                              // again at once) where another version is active
   // No other run of this key is running or success. A key is unique in the store, so its index holds that.
   bool key_must_be_free = true;
+  std::string met;          // marks of preconditions met for good; empty: as they are
   std::string by;           // person, for attempts by hand
   std::string incarnation;  // empty: of Open; another than Open's is refused, internal_invariant
   std::string boot_id;      // the same
@@ -51,6 +53,7 @@ struct ClaimReply {
   std::string holder;  // run that is in the way, where there is one
   std::string detail;  // a clause for people: what stood against it
   Instant recheck_at = kNever;
+  bool moved_on = false;  // the row is not as the decision saw it, or not there: to be read again
 };
 
 // What became of a claim whose reply was lost: answers a ClaimReply, granted if that claim was committed.

@@ -238,6 +238,73 @@ TEST_P(ClaimContract, TheCapCountsClaimsSoThatNoCrashPassesIt) {
   EXPECT_EQ(Stored("r1").before_manual, RunState::kRetrying);
 }
 
+TEST_P(ClaimContract, APersonsAttemptKeepsTheInstantThatAFailurePutsBack) {
+  RunRow run = RunningRun("r1", "t");
+  FinishCall failed = MakeFinish(run, RunState::kRetrying, Outcome::kFailed);
+  failed.after.next_at = clock_.wall + Hours(6);
+  ASSERT_TRUE(One<FinishReply>(failed).accepted);
+  ClaimCall manual = MakeClaim(Stored("r1"), "by hand");
+  manual.kind = TriggerKind::kManual;
+  manual.counts = false;
+  ASSERT_TRUE(Claim(manual).granted);
+  EXPECT_EQ(Stored("r1").next_at, failed.after.next_at);
+  failed = MakeFinish(Stored("r1"), RunState::kRetrying, Outcome::kFailed);
+  ASSERT_TRUE(One<FinishReply>(failed).accepted);
+  ASSERT_TRUE(Claim(MakeClaim(Stored("r1"), "its own")).granted);
+  EXPECT_EQ(Stored("r1").next_at, std::nullopt);
+}
+
+TEST_P(ClaimContract, WhatWasMetForGoodIsKeptWithClaimsAndAnswers) {
+  RunRow run = MakeRun("r1", "t", clock_.wall);
+  PlanRuns({run});
+  DecisionRow row = MakeDecision("wait", Reason::kPreconditionNotReady);
+  row.run_id = "r1";
+  CommitAll({NoteDecisionCall{row, "m1"}});
+  EXPECT_EQ(Stored("r1").met, "m1");
+  CommitAll({NoteDecisionCall{row}});
+  EXPECT_EQ(Stored("r1").met, "m1");
+  ClaimCall claim = MakeClaim(run, "n1");
+  claim.met = "m1 m2";
+  ASSERT_TRUE(Claim(claim).granted);
+  EXPECT_EQ(Stored("r1").met, "m1 m2");
+  ASSERT_TRUE(One<FinishReply>(MakeFinish(Stored("r1"), RunState::kRetrying, Outcome::kFailed)).accepted);
+  ASSERT_TRUE(Claim(MakeClaim(Stored("r1"), "n2")).granted);
+  EXPECT_EQ(Stored("r1").met, "m1 m2");
+}
+
+TEST_P(ClaimContract, ARunningRunTakesAnOrderAndKeepsItsLease) {
+  RunRow run = RunningRun("r1", "t");
+  MoveCall order;
+  order.after = run;
+  order.after.cancel = "cancelled by ann: wrong disk";
+  order.expected_state = RunState::kRunning;
+  order.expected_fence = run.fence;
+  order.audit = MakeAudit("cancel");
+  ASSERT_TRUE(One<MoveReply>(order).moved);
+  RunRow ordered = Stored("r1");
+  EXPECT_EQ(ordered.cancel, order.after.cancel);
+  ordered.cancel.clear();
+  EXPECT_TRUE(ordered == run);
+}
+
+TEST_P(ClaimContract, ARefusalSaysWhetherTheRowHasMovedOn) {
+  RunRow run = RunningRun("r1", "t");
+  EXPECT_TRUE(Claim(MakeClaim(run, "n2")).moved_on);
+  EXPECT_TRUE(Claim(MakeClaim(MakeRun("r9", "t", clock_.wall), "n3")).moved_on);
+  RunRow other = MakeRun("r2", "t", clock_.wall);
+  PlanRuns({other});
+  ClaimReply full = Claim(MakeClaim(other, "n4"));
+  EXPECT_FALSE(full.granted);
+  EXPECT_FALSE(full.moved_on);
+  FindRunsCall one;
+  one.run_id = "r2";
+  FindRunsReply found = One<FindRunsReply>(one);
+  ASSERT_EQ(found.runs.size(), 1u);
+  EXPECT_TRUE(found.runs[0] == Stored("r2"));
+  one.run_id = "r9";
+  EXPECT_TRUE(One<FindRunsReply>(one).runs.empty());
+}
+
 TEST_P(ClaimContract, LimitsCountLiveLeasesOfTheTaskAndValueOnly) {
   AddTask("u");
   RunningRun("r1", "t");

@@ -27,6 +27,16 @@ class PlanContract : public StoreContract {
   }
 };
 
+Note RangeOf(Instant first, Millis length, int64_t count) {
+  Note range;
+  range.task = "t";
+  range.first_due = first;
+  range.last_due = first + length;
+  range.count = count;
+  range.detail = "down";
+  return range;
+}
+
 TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
   PlanCall call;
   call.task = "t";
@@ -84,6 +94,8 @@ TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
   run.owed = true;
   run.supersedes = "r0";
   run.superseded_by = "r2";
+  run.cancel = "cancelled by ann";
+  run.met = "0123 4567";
   run.rule_version = 77;
   run.created_at = clock_.wall - Days(1);
   run.state_since = clock_.wall - Hours(1);
@@ -92,6 +104,44 @@ TEST_P(PlanContract, EveryFieldOfARunComesBackAsItWasWritten) {
   EXPECT_TRUE(LoadAll().open_runs.at(0) == run);
   Start("i2");
   EXPECT_TRUE(Stored("r1") == run);
+}
+
+TEST_P(PlanContract, ARunByHandOfACountedOccurrenceIsTakenFromItsRange) {
+  PlanCall call;
+  call.task = "t";
+  call.notes = {RangeOf(clock_.wall, Minutes(10), 11)};
+  One<PlanReply>(call);
+  auto by_hand = [&](const std::string& id, Instant due) {
+    PlanCall one;
+    one.task = "t";
+    one.runs = {{MakeRun(id, "t", due), std::nullopt, {}, {}}};
+    one.runs[0].uncount =
+        Uncount{Reason::kSchedulerDown, id + " by ann", MakeDecision("note", Reason::kSchedulerDown)};
+    One<PlanReply>(one);
+    return DecisionsOf(id).size();
+  };
+  EXPECT_EQ(by_hand("r1", clock_.wall + Minutes(3)), 1u);
+  EXPECT_EQ(by_hand("r2", clock_.wall + Minutes(11)), 0u) << "outside of it";
+  EXPECT_EQ(by_hand("r1", clock_.wall + Minutes(3)), 1u) << "known, so nothing was written";
+  Result<std::vector<Note>> notes = reader().Notes("t", kLongAgo, kNever, 10);
+  ASSERT_TRUE(notes.ok() && notes->size() == 1);
+  EXPECT_EQ(notes->at(0).count, 10);
+  EXPECT_NE(notes->at(0).detail.find("r1 by ann"), std::string::npos) << notes->at(0).detail;
+}
+
+TEST_P(PlanContract, ARangeOfWhichNothingIsLeftIsNotRead) {
+  PlanCall call;
+  call.task = "t";
+  call.notes = {RangeOf(clock_.wall, Millis{0}, 1)};
+  One<PlanReply>(call);
+  PlanCall one;
+  one.task = "t";
+  one.runs = {{MakeRun("r1", "t", clock_.wall), std::nullopt, {}, {}}};
+  one.runs[0].uncount =
+      Uncount{Reason::kSchedulerDown, "by ann", MakeDecision("note", Reason::kSchedulerDown)};
+  One<PlanReply>(one);
+  EXPECT_TRUE(reader().Notes("t", kLongAgo, kNever, 10)->empty());
+  EXPECT_TRUE(reader().Notes("", kLongAgo, kNever, 10)->empty());
 }
 
 TEST_P(PlanContract, AKnownIdentityWritesNothing) {

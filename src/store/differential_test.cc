@@ -36,8 +36,8 @@ class Show {
                  << static_cast<int>(r.told) << r.ladder.immediate << r.ladder.backoff << r.ladder.catchup
                  << r.next_at << r.next_lost_rerun << r.window_opens << r.window_ends << r.before_manual
                  << r.before_claim << TriggerKindName(r.origin) << r.extra << r.owed << r.supersedes
-                 << r.superseded_by << r.rule_version << r.created_at << r.state_since << r.first_start
-                 << r.incarnation << r.boot_id << r.lease_until;
+                 << r.superseded_by << r.cancel << r.met << r.rule_version << r.created_at << r.state_since
+                 << r.first_start << r.incarnation << r.boot_id << r.lease_until;
   }
   Show& operator<<(const Attempt& a) {
     return *this << a.run_id << a.number << a.fence << TriggerKindName(a.kind) << a.nonce << a.rule_version
@@ -82,7 +82,7 @@ class Show {
   Show& operator<<(const std::pair<std::string, Instant>& p) { return *this << p.first << p.second; }
   Show& operator<<(const ClaimReply& r) {
     return *this << "claim" << r.granted << r.fence << r.attempt << r.at << r.refusal << r.holder << r.detail
-                 << r.recheck_at;
+                 << r.recheck_at << r.moved_on;
   }
   Show& operator<<(const MoveReply& r) {
     return *this << "move" << r.moved << r.state << r.fence << r.superseded_by << r.decision_id;
@@ -136,8 +136,12 @@ class Caller {
       case 11:
         return Rows();
       case 12:
-        return FindRunsCall{Task(), Maybe<std::string>(Value()), Maybe(CivilDay{Int(0, 3)}),
-                            random_.Between(0, 4) == 0 ? Maybe<std::string>(Key()) : std::nullopt, Due()};
+        return FindRunsCall{Task(),
+                            Maybe<std::string>(Value()),
+                            Maybe(CivilDay{Int(0, 3)}),
+                            random_.Between(0, 4) == 0 ? Maybe<std::string>(Key()) : std::nullopt,
+                            Due(),
+                            Chance(10) ? Pick().id : ""};
       case 13:
         return FindNonceCall{Pick().id, StrCat("n", random_.Between(0, 400))};
       case 14:
@@ -146,6 +150,7 @@ class Caller {
         return Prune();
     }
   }
+  std::string Met() { return StrCat("m", Int(0, 9)); }
   int Int(int low, int high) { return static_cast<int>(random_.Between(low, high)); }
   bool Chance(int percent) { return random_.Between(1, 100) <= percent; }
 
@@ -243,6 +248,7 @@ class Caller {
     for (int i = Int(0, 3); i > 0; --i) {
       RunRow run = Chance(90) ? Fresh(call.task, call.value) : Fresh(Task(), Value());
       call.runs.push_back({run, Maybe(Claim(run)), Decisions(), Alerts()});
+      if (Chance(20)) call.runs.back().uncount = Uncount{AnyReason(), "by hand", Decision()};
     }
     if (Chance(30)) {
       Note note;
@@ -250,6 +256,8 @@ class Caller {
       note.value = Value();
       note.first_due = Due();
       note.last_due = note.first_due + Minutes(Int(0, 3));
+      note.count = Int(1, 3);
+      if (Chance(50)) note.reason = AnyReason();
       note.state = State();
       if (Chance(50)) note.at = Due();
       call.notes = {note};
@@ -323,6 +331,8 @@ class Caller {
     run.ladder = {Int(0, 1), Int(0, 3), Int(0, 5)};
     run.next_at = Maybe(Due());
     run.next_lost_rerun = Chance(20);
+    run.cancel = Chance(10) ? "by ann" : "";
+    run.met = Chance(10) ? Met() : run.met;
     run.window_ends = Due();
     run.state_since = clock_.wall;
     if (Chance(10)) run.superseded_by = StrCat("r", Int(0, 99));
@@ -338,7 +348,7 @@ class Caller {
       case 2:
         return FoldCall{random_.Between(1, disk_.next_decision), Due(), random_.Between(0, 3)};
       case 3:
-        return NoteDecisionCall{Decision()};
+        return NoteDecisionCall{Decision(), Chance(20) ? Met() : ""};
       case 4:
         return AlertsCall{Alerts()};
       default:
@@ -438,7 +448,7 @@ void PlayBoth(uint64_t seed, int rounds) {
       sqlite.reset();
       memory = NewMemoryStore(disk, clock);
       sqlite = file.NewStore(clock);
-      OpenRequest request = RequestOf(StrCat("i", round));
+      OpenRequest request = RequestOf(StrCat("i", round), round == 0);
       Result<OpenReply> a = memory->Open(request);
       Result<OpenReply> b = sqlite->Open(request);
       ASSERT_TRUE(a.ok() && b.ok());

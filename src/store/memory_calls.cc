@@ -192,6 +192,7 @@ PlannedReply MemoryStore::PlanOne(const PlannedRun& planned) {
   SetState(stored);
   reply.decision_id = WriteDecisions(planned.decisions, stored.run);
   WriteAlerts(planned.alerts);
+  if (planned.uncount) TakeFromRange(*planned.uncount, stored.run);
   if (planned.claim) reply.claim = ClaimRun(*planned.claim, stored);
   return reply;
 }

@@ -69,7 +69,7 @@ class MemoryReader : public StoreReader {
   Result<std::vector<Note>> Notes(const std::string& task, Instant from, Instant until, int limit) override {
     std::vector<const Note*> rows;
     for (const auto& [id, row] : disk_->notes) {
-      if (!task.empty() && row.note.task != task) continue;
+      if (row.note.count < 1 || (!task.empty() && row.note.task != task)) continue;
       if (row.note.last_due >= from && row.note.first_due < until) rows.push_back(&row.note);
     }
     return Cut(rows, false, limit, [](const Note& a, const Note& b) { return a.first_due < b.first_due; });

@@ -44,6 +44,19 @@ bool MemoryStore::WriteNote(Note note, const std::string& identity) {
   return true;
 }
 
+void MemoryStore::TakeFromRange(const Uncount& uncount, const Run& run) {
+  for (auto place = disk_->notes.rbegin(); place != disk_->notes.rend(); ++place) {
+    Note& note = place->second.note;
+    if (note.task != run.task || note.value != run.value || note.reason != uncount.reason) continue;
+    if (!place->second.identity.empty() || note.count < 1) continue;
+    if (run.due < note.first_due || note.last_due < run.due) continue;
+    --note.count;
+    if (note.detail.size() < kRangeDetailMax) note.detail += "; " + uncount.detail;
+    WriteDecision(uncount.row, &run);
+    return;
+  }
+}
+
 void MemoryStore::WriteAlerts(const std::vector<AlertRow>& rows) {
   for (AlertRow row : rows) {
     row.created_at = OrNow(row.created_at, now_);
@@ -91,7 +104,11 @@ NoReply MemoryStore::Do(const FoldCall& call) {
   return {};
 }
 
-DecisionReply MemoryStore::Do(const NoteDecisionCall& call) { return {WriteDecision(call.row, nullptr)}; }
+DecisionReply MemoryStore::Do(const NoteDecisionCall& call) {
+  MemoryRun* stored = call.met.empty() ? nullptr : FindRun(call.row.run_id);
+  if (stored != nullptr) stored->run.met = call.met;
+  return {WriteDecision(call.row, nullptr)};
+}
 
 NoReply MemoryStore::Do(const AlertsCall& call) {
   WriteAlerts(call.rows);
@@ -105,6 +122,10 @@ NoReply MemoryStore::Do(const BreakerCall& call) {
 
 FindRunsReply MemoryStore::Do(const FindRunsCall& call) {
   FindRunsReply reply;
+  if (!call.run_id.empty()) {
+    if (const MemoryRun* stored = FindRun(call.run_id)) reply.runs.push_back(stored->run);
+    return reply;
+  }
   auto order = disk_->due_order.find(call.task);
   if (order == disk_->due_order.end()) return reply;
   std::set<std::string> seen;

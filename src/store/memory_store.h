@@ -48,6 +48,7 @@ class MemoryStore : public Store, private ClaimView {
   int64_t WriteDecision(DecisionRow row, const Run* run);
   int64_t WriteDecisions(const std::vector<DecisionRow>& rows, const Run& run);
   bool WriteNote(Note note, const std::string& identity);
+  void TakeFromRange(const Uncount& uncount, const Run& run);
   void WriteAlerts(const std::vector<AlertRow>& rows);
   void WriteAudit(AuditRow row);
   void WriteFlags(const std::vector<Flag>& flags);

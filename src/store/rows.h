@@ -49,7 +49,7 @@ struct Note {
   RunState state = RunState::kMissed;  // what these occurrences count as: missed or skipped
   Instant first_due;
   Instant last_due;
-  int64_t count = 1;
+  int64_t count = 1;   // less than there are between its ends where a person ran some; of 0 it is not read
   std::string run_id;  // the run that holds the key, or the newer occurrence that superseded them
   std::string detail;  // a clause for people: "down from … to …"
   Instant at;

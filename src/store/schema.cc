@@ -95,6 +95,8 @@ CREATE TABLE run (
   owed INTEGER NOT NULL,
   supersedes TEXT NOT NULL,
   superseded_by TEXT NOT NULL,
+  cancel TEXT NOT NULL,
+  met TEXT NOT NULL,
   rule_version INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   state_since INTEGER NOT NULL,

@@ -73,6 +73,8 @@ Run TakeRun(Take& take) {
   run.owed = take.Bool();
   run.supersedes = take.Text();
   run.superseded_by = take.Text();
+  run.cancel = take.Text();
+  run.met = take.Text();
   run.rule_version = take.Number();
   run.created_at = take.At();
   run.state_since = take.At();
@@ -90,7 +92,7 @@ void PutRun(Put& put, const Run& run) {
       << run.ladder.backoff << run.ladder.catchup << run.next_at << run.next_lost_rerun << run.window_opens
       << run.window_ends << RunStateName(run.before_manual) << RunStateName(run.before_claim)
       << TriggerKindName(run.origin) << run.extra << run.owed << run.supersedes << run.superseded_by
-      << run.rule_version << run.created_at << run.state_since << run.first_start;
+      << run.cancel << run.met << run.rule_version << run.created_at << run.state_since << run.first_start;
 }
 
 Attempt TakeAttempt(Take& take) {

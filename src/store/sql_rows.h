@@ -16,7 +16,8 @@ namespace duecourse {
   "run.ladder_immediate, "                                                                                  \
   "run.ladder_backoff, run.ladder_catchup, run.next_at, run.next_lost_rerun, run.window_opens, "            \
   "run.window_ends, run.before_manual, run.before_claim, run.origin, run.extra, run.owed, run.supersedes, " \
-  "run.superseded_by, run.rule_version, run.created_at, run.state_since, run.first_start, "                 \
+  "run.superseded_by, run.cancel, run.met, run.rule_version, run.created_at, run.state_since, "             \
+  "run.first_start, "                                                                                       \
   "node.incarnation, node.boot_id, run.lease_until\n"
 #define DC_RUN_FROM \
   "FROM run\n"      \

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kFindHead = R"sql(
 SELECT seq, task, value, due, state, reason, fence, attempts, counted, window_ends, superseded_by,
-       first_start, owner, lease_until
+       met, first_start, owner, lease_until
 FROM run
 WHERE id = ?
 )sql";
@@ -88,6 +88,12 @@ SET paused = excluded.paused,
     version = excluded.version
 )sql";
 
+constexpr const char* kWriteMet = R"sql(
+UPDATE run
+SET met = ?
+WHERE id = ?
+)sql";
+
 constexpr const char* kInsertNote = R"sql(
 INSERT INTO note (task, value, reason, state, first_due, last_due, count, run_id, detail, at, identity)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -134,6 +140,7 @@ std::optional<SqliteCalls::Head> SqliteCalls::FindHead(const std::string& id) {
     run.counted = take.Int();
     run.window_ends = take.At();
     run.superseded_by = take.Text();
+    run.met = take.Text();
     run.first_start = take.MaybeAt();
     // Only whether it is ours matters, so another's name is not looked up.
     if (take.MaybeNumber() == owner_seq_) run.incarnation = owner_.incarnation;
@@ -235,7 +242,10 @@ NoReply SqliteCalls::Call(const FoldCall& call) {
   return {};
 }
 
-DecisionReply SqliteCalls::Call(const NoteDecisionCall& call) { return {WriteDecision(call.row, nullptr)}; }
+DecisionReply SqliteCalls::Call(const NoteDecisionCall& call) {
+  if (!call.met.empty()) session_.Exec(kWriteMet, [&](Put& put) { put << call.met << call.row.run_id; });
+  return {WriteDecision(call.row, nullptr)};
+}
 
 NoReply SqliteCalls::Call(const AlertsCall& call) {
   WriteAlerts(call.rows);

@@ -44,6 +44,7 @@ class SqliteCalls : private ClaimView {
   void WriteAudit(const AuditRow& row);
   void WriteFlags(const std::vector<Flag>& flags);
   void WriteBreaker(const Breaker& breaker);
+  void TakeFromRange(const Uncount& uncount, const Head& head);
   bool WriteNote(const Note& note, const std::string& identity);
   NoReply Call(const FlagCall& call);
   NoReply Call(const ControlCall& call);

@@ -92,7 +92,8 @@ SET state = 'running',
     fence = ?,
     attempts = ?,
     counted = ?,
-    next_at = NULL,
+    next_at = iif(?, next_at, NULL),
+    met = ?,
     before_claim = ?,
     before_manual = coalesce(?, before_manual),
     state_since = ?,
@@ -150,6 +151,8 @@ SET state = ?4,
     owed = ?20,
     superseded_by = ?21,
     state_since = ?22,
+    cancel = ?23,
+    met = ?24,
     owner = iif(?4 = 'running', owner, NULL),
     lease_until = iif(?4 = 'running', lease_until, 0)
 WHERE seq = ?1
@@ -273,7 +276,8 @@ ClaimReply SqliteCalls::Call(const ClaimCall& call) {
   Run& run = head->run;
   Grant(call, owner_, now_, run);
   session_.Exec(kClaimRun, [&](Put& put) {
-    put << run.fence << run.attempts << run.counted << RunStateName(before);
+    put << run.fence << run.attempts << run.counted << (call.kind == TriggerKind::kManual) << run.met
+        << RunStateName(before);
     if (call.kind == TriggerKind::kManual) {
       put << RunStateName(before);
     } else {
@@ -313,7 +317,8 @@ void SqliteCalls::UpdateRun(const Head& head, const Run& after) {
         << after.uncounted << after.failures << LevelName(after.told) << after.ladder.immediate
         << after.ladder.backoff << after.ladder.catchup << after.next_at << after.next_lost_rerun
         << after.window_opens << after.window_ends << RunStateName(after.before_manual)
-        << RunStateName(after.before_claim) << after.owed << after.superseded_by << after.state_since;
+        << RunStateName(after.before_claim) << after.owed << after.superseded_by << after.state_since
+        << after.cancel << after.met;
   });
   if (!session_.failed()) CHECK(session_.changes() == 1);
 }

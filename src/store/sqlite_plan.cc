@@ -14,11 +14,11 @@ constexpr const char* kInsertRun = R"sql(
 INSERT INTO run (id, task, value, identity, due, business_date, key, state, reason, detail, fence, attempts,
                  counted, uncounted, failures, told, ladder_immediate, ladder_backoff, ladder_catchup,
                  next_at, next_lost_rerun, window_opens, window_ends, before_manual, before_claim, origin,
-                 extra, owed, supersedes, superseded_by, rule_version, created_at, state_since, first_start,
-                 owner, lease_until)
+                 extra, owed, supersedes, superseded_by, cancel, met, rule_version, created_at, state_since,
+                 first_start, owner, lease_until)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
         ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
 )sql";
 
@@ -93,6 +93,26 @@ constexpr const char* kFindKeyRun = "SELECT " DC_RUN_COLUMNS DC_RUN_FROM
                                     "  AND (?3 IS NULL OR run.business_date = ?3)\n"
                                     "  AND (?4 IS NULL OR run.value = ?4)\n";
 
+// Lengths are in bytes, as everywhere else.
+constexpr const char* kTakeFromRange = R"sql(
+UPDATE note
+SET count = count - 1,
+    detail = iif(length(CAST(detail AS BLOB)) < ?2, detail || ?1, detail)
+WHERE id = (SELECT id
+            FROM note
+            WHERE task = ?3
+              AND value = ?4
+              AND reason = ?5
+              AND identity = ''
+              AND count > 0
+              AND first_due <= ?6
+              AND last_due >= ?6
+            ORDER BY id DESC
+            LIMIT 1)
+)sql";
+
+constexpr const char* kFindOneRun = "SELECT " DC_RUN_COLUMNS DC_RUN_FROM "WHERE run.id = ?\n";
+
 }  // namespace
 
 PlannedReply SqliteCalls::Known(const Run& run) {
@@ -114,6 +134,15 @@ PlannedReply SqliteCalls::Known(const Run& run) {
   reply.kind = PlannedReply::Kind::kKeyKnown;
   WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
   return reply;
+}
+
+void SqliteCalls::TakeFromRange(const Uncount& uncount, const Head& head) {
+  const Run& run = head.run;
+  session_.Exec(kTakeFromRange, [&](Put& put) {
+    put << "; " + uncount.detail << static_cast<int64_t>(kRangeDetailMax) << run.task << run.value
+        << ReasonName(uncount.reason) << run.due;
+  });
+  if (!session_.failed() && session_.changes() == 1) WriteDecision(uncount.row, &head);
 }
 
 PlannedReply SqliteCalls::PlanOne(const PlannedRun& planned) {
@@ -142,6 +171,7 @@ PlannedReply SqliteCalls::PlanOne(const PlannedRun& planned) {
   head.seq = session_.last_insert_id();
   reply.decision_id = WriteDecisions(planned.decisions, head);
   WriteAlerts(planned.alerts);
+  if (planned.uncount) TakeFromRange(*planned.uncount, head);
   if (reply.claim.granted) WriteAttempt(*planned.claim, head);
   return reply;
 }
@@ -203,6 +233,12 @@ ActivateReply SqliteCalls::Call(const ActivateCall& call) {
 
 FindRunsReply SqliteCalls::Call(const FindRunsCall& call) {
   FindRunsReply reply;
+  if (!call.run_id.empty()) {
+    session_.One(
+        kFindOneRun, [&](Put& put) { put << call.run_id; },
+        [&](Take& take) { reply.runs.push_back(TakeRun(take)); });
+    return reply;
+  }
   std::set<std::string> seen;
   auto bind = [&](Put& put) {
     put << call.task << call.due_at_or_before << call.business_date << call.value;

@@ -75,12 +75,14 @@ constexpr const char* kNotes = "SELECT " DC_NOTE_COLUMNS
                                "FROM note\n"
                                "WHERE last_due >= ?1\n"
                                "  AND first_due < ?2\n"
+                               "  AND count > 0\n"
                                "ORDER BY first_due, id\n"
                                "LIMIT ?3\n";
 constexpr const char* kNotesOfTask = "SELECT " DC_NOTE_COLUMNS
                                      "FROM note\n"
                                      "WHERE last_due >= ?1\n"
                                      "  AND first_due < ?2\n"
+                                     "  AND count > 0\n"
                                      "  AND task = ?4\n"
                                      "ORDER BY first_due, id\n"
                                      "LIMIT ?3\n";
