@@ -202,6 +202,32 @@ TEST_F(ServerTest, DoubtfulFramingIsRefusedAndTheConnectionClosed) {
   }
 }
 
+// The parser wants a chunk's line, and the trailer, whole: they have no length that could be judged
+// beforehand.
+TEST_F(ServerTest, AChunkLineOrATrailerWithoutEndIsNotKept) {
+  Start();
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string line = "X-Y: " + std::string(1000, 'y') + "\r\n";
+  struct Row {
+    std::string opening;
+    std::string again;
+  };
+  const Row rows[] = {{head + "2;a=", std::string(1000, 'b')}, {head + "2\r\n{}\r\n0\r\n", line}};
+  for (const Row& row : rows) {
+    RawPeer peer = RawPeer::ConnectTcp(server_->tcp_port());
+    ASSERT_TRUE(peer.Send(row.opening));
+    int sent = 0;
+    while (sent < 100'000 && peer.Send(row.again)) ++sent;  // the server closes long before 100 MB
+    EXPECT_LT(sent, 10'000) << row.opening;
+  }
+  for (const Row& row : rows) {
+    std::string much = row.opening;
+    while (much.size() < (100u << 10)) much += row.again;
+    EXPECT_EQ(StatusOf(Exchange(much)), 413) << row.opening;
+    EXPECT_TRUE(closed_);
+  }
+}
+
 TEST_F(ServerTest, AnEndlessBodyAndOneThatIsTooLargeEndIn413) {
   Start();
   RawPeer peer = RawPeer::ConnectTcp(server_->tcp_port());

@@ -36,6 +36,8 @@ using Timer =
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
                                asio::io_context::executor_type>;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+// Read ahead at most, beyond a head. It also bounds what the parser wants whole: a chunk's line, the trailer.
+constexpr size_t kBuffered = 64u << 10;
 
 std::chrono::milliseconds Chrono(Millis span) { return std::chrono::milliseconds(span.count); }
 
@@ -97,7 +99,11 @@ class Ticket {
 class Session : public HttpSession {
  public:
   Session(Stream stream, bool local, const HttpServerOptions& options, const HttpHandler& handler)
-      : stream_(std::move(stream)), local_(local), options_(options), handler_(handler) {}
+      : stream_(std::move(stream)),
+        local_(local),
+        options_(options),
+        handler_(handler),
+        buffer_(options.max_head_bytes + kBuffered) {}
 
   asio::awaitable<void> Run();
   void Drain() override {
@@ -189,6 +195,8 @@ asio::awaitable<Session::Step> Session::ReadBody(Parser& parser, HttpHead head) 
   auto [error, count] = co_await http::async_read(stream_, buffer_, parser, kAwait);
   if (!error) co_return GoOn();
   if (error == http::error::body_limit) co_return BodyTooLarge();
+  if (error == http::error::buffer_overflow)
+    co_return Refusal(413, "a chunk's line or the trailer is too long");
   bool malformed = error.category() == http::make_error_code(http::error::bad_chunk).category();
   bool cut_off = error == http::error::partial_message || error == http::error::end_of_stream;
   if (malformed && !cut_off) co_return Refusal(400, "the body is malformed");

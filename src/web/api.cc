@@ -145,6 +145,12 @@ void Api::Handle(HttpRequest request, HttpReply reply) {
     reply(HealthResponse(backend_.health()));
     return;
   }
+  // Over TCP everybody on the machine can ask, and any page that a browser here shows can make it ask.
+  if (!request.local && (request.method == "POST" || query->path != "/metrics")) {
+    reply(Problem(403,
+                  "only /healthz and /metrics are served over TCP; ask over the socket in the data folder"));
+    return;
+  }
   if (request.method == "POST") {
     Act(*query, std::move(reply));
     return;
