@@ -121,7 +121,8 @@ void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply
   for (size_t lane : waiting) PlanLane(lane);
   Json line = Json::MakeObject();
   line.Set("version", rule_version).Set("tasks", rules->tasks.size()).Set("hash", rules->hash);
-  Instant next = NextTimer();
+  Instant next = kNever;  // not NextTimer(): that may be some housekeeping
+  for (const Lane& lane : lanes) next = std::min(next, lane.next_due);
   if (next < kNever) line.Set("next_due", FormatUtc(next));
   Say(LogLevel::kInfo, "rules_changed", std::move(line));
   if (!pending.request) return;
