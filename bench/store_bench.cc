@@ -168,6 +168,7 @@ Figures ThroughStore(const std::string& folder, const std::vector<Item>& items) 
   request.incarnation = "bench-1";
   request.boot_id = BootId();
   request.zone_data = "2025b";
+  request.init = true;
   Must(store->Open(request).ok(), "cannot open the store");
   ActivateCall activate;
   activate.version.hash = "h";

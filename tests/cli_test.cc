@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "cli/args.h"
@@ -229,6 +230,38 @@ TEST(CommandLine, RunTriesARuleOnceAndStoresNothing) {
   EXPECT_NE(bad.err.find("business"), std::string::npos) << bad.err;
   EXPECT_EQ(Duecourse({"run", folder / "good.yaml", "--date", "someday"}).code, 2);
   EXPECT_FALSE(FolderExists(folder / "data"));
+}
+
+TEST(CommandLine, ServeStartsAnEmptyStoreOnlyWithInitAndInitLeavesAStoreAsItIs) {
+  TestDaemon daemon;
+  daemon.Rules("task_id: a\ncron: \"0 9 * * *\"\ntimezone: UTC\ncommand: [/bin/true]\n");
+  TestDaemon::Launch plain;
+  plain.init = false;
+  EXPECT_EQ(daemon.StartRefused(plain), 1);
+  EXPECT_NE(daemon.log().find("not started: " + daemon.data() + ": holds no store"), std::string::npos)
+      << daemon.log();
+  EXPECT_NE(daemon.log().find("duecourse serve --init"), std::string::npos) << daemon.log();
+  EXPECT_FALSE(FolderExists(daemon.data())) << "an empty mount point is left as it is";
+
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  EXPECT_EQ(daemon.log().find("there is a store here already"), std::string::npos) << daemon.log();
+  ASSERT_EQ(daemon.Cli({"flag", "set", "kept", "--undated"}).code, 0);
+  ASSERT_EQ(daemon.Stop(), 0);
+  TestDaemon::Launch again;
+  again.more = {"--init"};
+  ASSERT_TRUE(daemon.Start(again)) << daemon.log();
+  EXPECT_NE(daemon.log().find("there is a store here already"), std::string::npos) << daemon.log();
+  EXPECT_NE(daemon.Cli({"flag", "list"}).out.find("kept"), std::string::npos);
+  ASSERT_EQ(daemon.Stop(), 0);
+
+  std::filesystem::rename(daemon.data(), daemon / "unmounted");
+  std::filesystem::create_directory(daemon.data());
+  EXPECT_EQ(daemon.StartRefused(plain), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(daemon.data()));
+  std::filesystem::remove(daemon.data());
+  std::filesystem::rename(daemon / "unmounted", daemon.data());
+  ASSERT_TRUE(daemon.Start(plain)) << daemon.log();
+  EXPECT_NE(daemon.Cli({"flag", "list"}).out.find("kept"), std::string::npos);
 }
 
 TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {

@@ -56,7 +56,7 @@ static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
   DaemonAnswer answer;
   if (result.error != HttpError::kNone) {
     answer.message = StrCat("no daemon answers on ", places.socket, ": ", result.message,
-                            "\nstart one with: duecourse serve");
+                            "\nstart one with: duecourse serve (the first time: duecourse serve --init)");
     return answer;
   }
   answer.status = result.status;

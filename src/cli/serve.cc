@@ -132,8 +132,6 @@ int ServeVerb(const Args& args) {
   Places places = FindPlaces(args);
   std::shared_ptr<const RuleSet> rules = Checked(places.load, clock.Wall());
   if (rules == nullptr) return kExitProblem;
-  Status folder = MakeFolders(places.data, 0700);
-  if (!folder.ok()) return Refuse(*rules, folder.error().message(), clock);
   Log log(clock, STDERR_FILENO, LevelOfText(args.Get("--log-level", "info")));
   DaemonOptions options;
   options.rules = places.load;

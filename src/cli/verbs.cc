@@ -16,7 +16,7 @@ std::vector<Verb> ServingVerbs() {
        "run the daemon in the foreground",
        0,
        0,
-       {{"--init", false, "start a new, empty store where there is none; windows already open owe nothing"},
+       {{"--init", false, "first start: make a store where there is none (windows already open owe nothing); one that is there is kept"},
         {"--tcp", true, "also listen on this loopback port"},
         {"--log-level", true, "debug, info, warning or error (default info)"},
         {"--clock-offset", true, "for tests: add this to the wall clock, e.g. 36h or -2d"},

@@ -22,7 +22,7 @@ class StoreContract : public testing::TestWithParam<const char*> {
     reader_.reset();
     store_.reset();
     store_ = disk_.NewStore(clock_);
-    Result<OpenReply> reply = store_->Open(RequestOf(incarnation));
+    Result<OpenReply> reply = store_->Open(RequestOf(incarnation, /*init=*/true));
     EXPECT_TRUE(reply.ok()) << reply.error().message();
     return *reply;
   }

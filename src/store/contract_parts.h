@@ -69,12 +69,13 @@ class Disk {
 // In a fixture `Run` is a method of gtest's.
 using RunRow = Run;
 
-inline OpenRequest RequestOf(const std::string& incarnation) {
+inline OpenRequest RequestOf(const std::string& incarnation, bool init = false) {
   OpenRequest request;
   request.node = "n1";
   request.incarnation = incarnation;
   request.boot_id = "boot1";
   request.zone_data = "2025b";
+  request.init = init;
   return request;
 }
 

@@ -61,6 +61,21 @@ TEST_P(RowsContract, ADaemonThatOpensAgainAfterAFaultKeepsItsLeases) {
   EXPECT_TRUE(One<FinishReply>(MakeFinish(run, RunState::kSuccess, Outcome::kSuccess)).accepted);
 }
 
+TEST_P(RowsContract, AStoreThatNobodyMadeIsNotStartedEmpty) {
+  Disk empty(GetParam());
+  std::unique_ptr<Store> store = empty.NewStore(clock_);
+  Result<OpenReply> refused = store->Open(RequestOf("i1"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(store->last_fault().kind, StoreFault::Kind::kVanished);
+  EXPECT_NE(refused.error().message().find("init"), std::string::npos) << refused.error().message();
+  Result<OpenReply> made = store->Open(RequestOf("i1", /*init=*/true));
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  EXPECT_TRUE(made->created);
+  Result<OpenReply> again = store->Open(RequestOf("i1", /*init=*/true));
+  ASSERT_TRUE(again.ok()) << again.error().message();
+  EXPECT_FALSE(again->created);
+}
+
 TEST_P(RowsContract, TwoDaemonsNeverHaveTheStoreAtOnce) {
   std::unique_ptr<Store> second = disk_.NewStore(clock_);
   Result<OpenReply> refused = second->Open(RequestOf("i2"));

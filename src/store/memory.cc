@@ -21,6 +21,10 @@ Result<OpenReply> MemoryStore::Open(const OpenRequest& request) {
                    StrCat("another daemon has this store open: incarnation ", disk_->owner.incarnation)};
     return Error(last_fault_.message);
   }
+  if (disk_->store_id.empty() && !request.init) {
+    last_fault_ = {StoreFault::Kind::kVanished, false, false, "holds no store; init makes one"};
+    return Error(last_fault_.message);
+  }
   last_fault_ = {};
   OpenReply reply;
   reply.created = disk_->store_id.empty();

@@ -155,7 +155,7 @@ TEST_F(SqliteIo, AFailedWriteOrSyncLosesNothingThatWasAcknowledgedAndClaimsNothi
       StillClock clock;
       ScratchFolder scratch;
       std::unique_ptr<Store> store = NewSqliteStore(scratch.path() + "/data", clock);
-      ASSERT_TRUE(store->Open(RequestOf("i1")).ok());
+      ASSERT_TRUE(store->Open(RequestOf("i1", true)).ok());
       FailOnce fail{k, error};
       Watch().before = [&](const Operation& operation) {
         bool counts = !DatabaseFile(operation.fd).empty() && (error == EIO || !operation.sync);
@@ -246,7 +246,7 @@ TEST_F(SqliteIo, NoAcknowledgedClaimIsLostWhenThePowerFails) {
   StillClock clock;
   ScratchFolder scratch;
   std::unique_ptr<Store> store = NewSqliteStore(scratch.path() + "/data", clock);
-  ASSERT_TRUE(store->Open(RequestOf("i1")).ok());
+  ASSERT_TRUE(store->Open(RequestOf("i1", true)).ok());
   store->Close();
   store = NewSqliteStore(scratch.path() + "/data", clock);
   PowerCut power(scratch.path() + "/data", scratch.path(), 11);

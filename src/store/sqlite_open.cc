@@ -237,6 +237,10 @@ StoreFault SqliteStore::OpenDatabase(const OpenRequest& request) {
 
 StoreFault SqliteStore::TakeFolder(const OpenRequest& request, bool& created) {
   StoreOwner owner{request.node, request.incarnation, request.boot_id, request.zone_data};
+  // Before anything is made or locked there: an empty mount point is left as it is.
+  if (StoreFault fault = folder_.CheckEverMade(); !request.init && fault.kind != StoreFault::Kind::kNone) {
+    return fault;
+  }
   if (StoreFault fault = folder_.Prepare(request.allow_unsafe_durability);
       fault.kind != StoreFault::Kind::kNone) {
     return fault;

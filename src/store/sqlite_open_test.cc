@@ -31,7 +31,7 @@ class SqliteOpen : public testing::Test {
   StoreFault::Kind LastFault() const { return store_->last_fault().kind; }
   // A store with one run that is done, closed in order.
   void MakeStore() {
-    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Open(/*init=*/true).ok());
     Plan("r-done", "done-key", RunState::kSuccess);
     store_->Close();
     store_.reset();
@@ -82,7 +82,7 @@ class SqliteOpen : public testing::Test {
 };
 
 TEST_F(SqliteOpen, ANewFolderBelongsToItsOwnerOnly) {
-  Result<OpenReply> reply = Open();
+  Result<OpenReply> reply = Open(/*init=*/true);
   ASSERT_TRUE(reply.ok()) << reply.error().message();
   EXPECT_TRUE(reply->created);
   EXPECT_EQ(reply->version, 0);
@@ -95,7 +95,7 @@ TEST_F(SqliteOpen, ANewFolderBelongsToItsOwnerOnly) {
 }
 
 TEST_F(SqliteOpen, ItIsTheSameStoreAfterARestartAndNotMadeAgain) {
-  Result<OpenReply> first = Open();
+  Result<OpenReply> first = Open(/*init=*/true);
   ASSERT_TRUE(first.ok());
   const std::string id = first->store_id;
   Result<OpenReply> second = Open(/*init=*/true);
@@ -105,7 +105,7 @@ TEST_F(SqliteOpen, ItIsTheSameStoreAfterARestartAndNotMadeAgain) {
 }
 
 TEST_F(SqliteOpen, ASecondDaemonIsToldWhoHasTheStore) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   std::unique_ptr<Store> second = NewSqliteStore(Folder(), clock_);
   Result<OpenReply> refused = second->Open(RequestOf("i9"));
   ASSERT_FALSE(refused.ok());
@@ -139,7 +139,7 @@ TEST_F(SqliteOpen, S84ADamagedStoreIsRefusedAndLeftAsItIs) {
 
 // After a kill the log holds what the database does not have yet.
 TEST_F(SqliteOpen, WhatAKillLeftBehindIsReadFromTheLogAndItsDamageChangesNothing) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   Plan("r1", "k1", RunState::kSuccess);
   const std::string database = Bytes(Path("store.db"));
   const std::string log = Bytes(Path("store.db-wal"));
@@ -194,6 +194,36 @@ TEST_F(SqliteOpen, S84ADeletedStoreIsNotStartedEmptyWithoutInit) {
   EXPECT_EQ(Plan("r2", "done-key", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kCreated);
 }
 
+// A disk that is not mounted looks like this; what is done would be run again.
+TEST_F(SqliteOpen, AFolderThatNeverHeldAStoreIsRefusedAndLeftAsItIsWithoutInit) {
+  for (bool there : {false, true}) {
+    if (there) {
+      ASSERT_TRUE(MakeFolders(Folder(), 0700).ok());
+    }
+    Result<OpenReply> refused = Open();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(LastFault(), StoreFault::Kind::kVanished);
+    EXPECT_EQ(refused.error().message().find(Folder()), 0u) << refused.error().message();
+    EXPECT_NE(refused.error().message().find("duecourse serve --init"), std::string::npos);
+    EXPECT_EQ(fs::exists(Folder()), there);
+    EXPECT_TRUE(!there || fs::is_empty(Folder()));
+  }
+}
+
+TEST_F(SqliteOpen, AStoreWhoseWholeFolderIsEmptiedWhileItRunsIsNotStartedEmpty) {
+  MakeStore();
+  ASSERT_TRUE(Open().ok());
+  fs::rename(Folder(), scratch_.path() + "/unmounted");
+  ASSERT_TRUE(MakeFolders(Folder(), 0700).ok());
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kVanished);
+  EXPECT_FALSE(store_->Open(RequestOf(StrCat("i", opened_))).ok());
+  EXPECT_TRUE(fs::is_empty(Folder()));
+  fs::remove(Folder());
+  fs::rename(scratch_.path() + "/unmounted", Folder());
+  ASSERT_TRUE(store_->Open(RequestOf(StrCat("i", opened_))).ok());
+  EXPECT_EQ(Plan("r2", "done-key", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+}
+
 TEST_F(SqliteOpen, InitLaysALeftoverLogAside) {
   MakeStore();
   fs::remove(Path("store.db"));
@@ -221,7 +251,7 @@ TEST_F(SqliteOpen, AKillWhileANewStoreIsMadeLeavesNothingInTheWay) {
   ASSERT_TRUE(MakeFolders(Folder(), 0700).ok());
   SetBytes(Path("store.db.new"), "half a store");
   SetBytes(Path("store.db.new-wal"), "half a log");
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   EXPECT_FALSE(fs::exists(Path("store.db.new")));
 }
 
@@ -235,7 +265,7 @@ TEST_F(SqliteOpen, ARowThatSomebodyChangedIsASentenceAndNoCrash) {
                                  {"UPDATE run SET business_date = 9223372036854775807", "day"}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.sql);
-    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Open(/*init=*/true).ok());
     Plan(StrCat("r", opened_), StrCat("k", opened_), RunState::kScheduled);
     Database db;
     ASSERT_TRUE(Database::Open(Path("store.db"), DbOptions(), db).ok());
@@ -252,7 +282,7 @@ TEST_F(SqliteOpen, ARowThatSomebodyChangedIsASentenceAndNoCrash) {
 }
 
 TEST_F(SqliteOpen, AStateThatNobodyKnowsCannotBeWrittenAndAFenceThatCannotRiseHoldsItsRunOnly) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   Plan("r1", "k1", RunState::kRetrying);
   Database db;
   ASSERT_TRUE(Database::Open(Path("store.db"), DbOptions(), db).ok());
@@ -268,7 +298,7 @@ TEST_F(SqliteOpen, AStateThatNobodyKnowsCannotBeWrittenAndAFenceThatCannotRiseHo
 }
 
 TEST_F(SqliteOpen, ABackupIsAStoreThatOpensAndOverwritesNothing) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   Plan("r1", "k1", RunState::kSuccess);
   const std::string copy = scratch_.path() + "/copy.db";
   ASSERT_TRUE(store_->Backup(copy).ok());
@@ -321,7 +351,7 @@ class SqliteMount : public SqliteOpen {
 };
 
 TEST_F(SqliteMount, ANearlyFullDiskStartsNothingButTakesWhatHappened) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   Plan("r1", "k1", RunState::kScheduled);
   Fill(6 << 20);
   ClaimReply refused = Claim("r1");
@@ -336,7 +366,7 @@ TEST_F(SqliteMount, ANearlyFullDiskStartsNothingButTakesWhatHappened) {
 }
 
 TEST_F(SqliteMount, AFullDiskGivesUpTheBallastForWhatHappenedAndThenSaysSo) {
-  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open(/*init=*/true).ok());
   EXPECT_TRUE(fs::exists(Path("ballast")));
   Plan("r1", "k1", RunState::kScheduled);
   ASSERT_TRUE(Claim("r1").granted);

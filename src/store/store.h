@@ -36,7 +36,8 @@ struct OpenRequest {
   std::string incarnation;
   std::string boot_id;
   std::string zone_data;  // version of the zone data, for decision rows
-  bool init = false;      // `serve --init`: a new store is wanted where one is gone
+  bool init = false;      // `serve --init`: a new store is wanted where none is, or one is gone; one that is
+                          // there is opened and never replaced
   bool allow_unsafe_durability = false;
 };
 struct OpenReply {

@@ -125,6 +125,15 @@ StoreFault StoreFolder::Lock(const StoreOwner& owner, Instant now) {
 
 void StoreFolder::Unlock() { lock_.Reset(); }
 
+StoreFault StoreFolder::CheckEverMade() const {
+  const std::string database = DatabasePath();
+  if (Exists(database) || Exists(database + "-wal") || Exists(path_ + "/store-id")) return {};
+  return MakeFault(
+      StoreFault::Kind::kVanished,
+      StrCat(path_, ": holds no store, and nothing is started empty by itself: `duecourse serve --init` makes ",
+             "a new store here; if there was one, its disk is not mounted or --data names another folder"));
+}
+
 StoreFault StoreFolder::Inspect(bool init, Instant now, bool& found) const {
   const std::string database = DatabasePath();
   found = Exists(database);

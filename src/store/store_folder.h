@@ -38,6 +38,9 @@ class StoreFolder {
   void Unlock();
   bool locked() const { return lock_.valid(); }
 
+  // Refuses a folder that is not there, or in which nothing says that a store ever was: a disk that is not
+  // mounted looks like that. Reads only.
+  StoreFault CheckEverMade() const;
   // Whether there is a database to open (found) or one is to be made. `init`: a store that is gone may be
   // replaced; a leftover log of it is laid aside.
   StoreFault Inspect(bool init, Instant now, bool& found) const;

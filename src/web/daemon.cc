@@ -61,6 +61,8 @@ Status Daemon::Start() {
   Result<OpenReply> taken = OpenStore(*store, options_.init);
   if (!taken.ok()) return taken.error();
   OpenReply opened = std::move(taken).value();
+  if (options_.init && !opened.created)
+    start_notes_.push_back("--init: there is a store here already; it is opened as it is, nothing is new");
   options_.init = false;  // a store that vanishes later is never started empty
   Result<Snapshot> snapshot = store->Load();
   if (!snapshot.ok()) return snapshot.error();
