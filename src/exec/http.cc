@@ -21,7 +21,7 @@ HttpRunner::HttpRunner(Options options, Pool& pool) : options_(options), pool_(p
   if (guard.ok()) {
     client.guard = std::make_shared<const AddressGuard>(std::move(guard).value());
   } else {
-    guard_fault_ = StrCat("http_allow: ", guard.error().message());
+    guard_fault_ = guard.error().message();
     options_.log.Problem("http_allow", Json::MakeObject().Set("error", guard.error().message()));
   }
   client_ = std::make_unique<HttpClient>(client);

@@ -266,6 +266,16 @@ TEST_F(HttpTest, AddressesThatAreNotAllowedAreTheRulesFault) {
   EXPECT_EQ(Run(Request("r9", Url())).said_code, "address_denied");
 }
 
+TEST_F(HttpTest, AnAllowListThatCannotBeReadCallsNothingAndSaysSoOnce) {
+  options_.http_allow = {"what is this?"};
+  Serve(Answer(200));
+  Ending ending = Run(Request("r1", Url()));
+  EXPECT_EQ(ending.code, 78) << ending.summary;
+  EXPECT_EQ(ending.said_code, "http_allow");
+  EXPECT_EQ(ending.summary.find("http_allow"), ending.summary.rfind("http_allow")) << ending.summary;
+  EXPECT_NE(ending.summary.find("\"what is this?\" is no host name"), std::string::npos) << ending.summary;
+}
+
 TEST_F(HttpTest, ARequestThatCannotBeMadeIsTheRulesFault) {
   EXPECT_EQ(Run(Request("r1", "ftp://127.0.0.1/")).said_code, "request_unusable");
   StartRequest header = Request("r2", "http://127.0.0.1:1/");

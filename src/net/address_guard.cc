@@ -14,9 +14,7 @@
 namespace duecourse {
 namespace {
 
-using Bytes = std::array<uint8_t, 16>;
-
-constexpr size_t kV4At = 12;  // where the IPv4 stands in a mapped address
+using Bytes = IpBytes;
 
 bool SamePrefix(const Bytes& a, const Bytes& b, int bits) {
   for (int bit = 0; bit < bits; bit += 8) {
@@ -28,27 +26,6 @@ bool SamePrefix(const Bytes& a, const Bytes& b, int bits) {
   return true;
 }
 
-Bytes Mapped(const uint8_t* v4) {
-  Bytes out{};
-  out[10] = 0xFF;
-  out[11] = 0xFF;
-  std::copy(v4, v4 + 4, out.begin() + kV4At);
-  return out;
-}
-
-// IPv4 in any of its IPv6 dresses becomes the mapped form, so that one list judges all of them.
-Bytes Plain(const Bytes& address) {
-  static constexpr Bytes kNat64 = {0x00, 0x64, 0xFF, 0x9B};
-  static constexpr Bytes kSixToFour = {0x20, 0x02};
-  static constexpr Bytes kCompatible = {};
-  if (SamePrefix(address, kNat64, 96)) return Mapped(address.data() + kV4At);
-  if (SamePrefix(address, kSixToFour, 16)) return Mapped(address.data() + 2);
-  // ::a.b.c.d, but not :: and ::1, which are addresses of their own.
-  const bool small = address[12] == 0 && address[13] == 0 && address[14] == 0 && address[15] <= 1;
-  if (SamePrefix(address, kCompatible, 96) && !small) return Mapped(address.data() + kV4At);
-  return address;
-}
-
 std::optional<Bytes> BytesOf(const sockaddr* address) {
   if (address == nullptr) return std::nullopt;
   if (address->sa_family == AF_INET) {
@@ -56,14 +33,14 @@ std::optional<Bytes> BytesOf(const sockaddr* address) {
     std::memcpy(&v4, address, sizeof v4);
     std::array<uint8_t, 4> bytes{};
     std::memcpy(bytes.data(), &v4.sin_addr, bytes.size());
-    return Mapped(bytes.data());
+    return MappedAddress(bytes.data());
   }
   if (address->sa_family == AF_INET6) {
     sockaddr_in6 v6{};
     std::memcpy(&v6, address, sizeof v6);
     Bytes bytes{};
     std::memcpy(bytes.data(), &v6.sin6_addr, bytes.size());
-    return Plain(bytes);
+    return PlainAddress(bytes);
   }
   return std::nullopt;
 }
@@ -79,70 +56,34 @@ constexpr std::array<const char*, 2> kLoopback = {"127.0.0.0/8", "::1/128"};
 constexpr std::array<const char*, 5> kPrivate = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
                                                  "100.64.0.0/10", "fc00::/7"};
 
-bool IsHostName(std::string_view text) {
-  if (text.empty() || text.size() > 253) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-  });
+IpNetwork Known(const char* text) {
+  std::optional<IpNetwork> network = ParseIpNetwork(text);
+  CHECK(network.has_value());
+  return *network;
 }
 
 }  // namespace
 
-bool AddressGuard::ParseNetwork(std::string_view entry, Network* out) {
-  const size_t slash = entry.find('/');
-  std::string address(entry.substr(0, slash));
-  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
-  std::array<uint8_t, 4> v4{};
-  int longest = 128;
-  int offset = 0;
-  if (::inet_pton(AF_INET, address.c_str(), v4.data()) == 1) {
-    out->bytes = Mapped(v4.data());
-    longest = 32;
-    offset = 96;
-  } else if (::inet_pton(AF_INET6, address.c_str(), out->bytes.data()) != 1) {
-    return false;
-  }
-  int64_t bits = longest;
-  if (slash != std::string_view::npos) {
-    std::optional<int64_t> written = ParseInteger(entry.substr(slash + 1));
-    if (!written.has_value() || *written < 0 || *written > longest) return false;
-    bits = *written;
-  }
-  out->bits = static_cast<int>(bits) + offset;
-  // A single address that holds an IPv4 is judged as such, so it is kept as such.
-  if (out->bits == 128) out->bytes = Plain(out->bytes);
-  return true;
-}
-
 Result<AddressGuard> AddressGuard::Parse(const std::vector<std::string>& entries) {
   AddressGuard guard;
-  const auto add = [&guard](const char* text) {
-    Network network;
-    CHECK(ParseNetwork(text, &network));
-    guard.networks_.push_back(network);
-  };
   std::vector<std::string> all = entries;
   if (all.empty()) all.emplace_back("loopback");
   for (const std::string& written : all) {
+    std::string fault = AllowEntryFault(written);
+    if (!fault.empty()) return Error(StrCat("http_allow: ", fault));
     const std::string entry = AsciiLower(Trim(written));
-    Network network;
     if (entry == "any") {
       guard.any_ = true;
     } else if (entry == "loopback") {
-      for (const char* text : kLoopback) add(text);
+      for (const char* text : kLoopback) guard.networks_.push_back(Known(text));
     } else if (entry == "private") {
-      for (const char* text : kPrivate) add(text);
+      for (const char* text : kPrivate) guard.networks_.push_back(Known(text));
     } else if (entry == "public") {
       continue;  // they are allowed anyway; the word makes the list one without loopback
-    } else if (ParseNetwork(entry, &network)) {
-      guard.networks_.push_back(network);
-    } else if (IsHostName(std::string_view(entry).substr(entry.starts_with("*.") ? 2 : 0)) &&
-               entry.find('/') == std::string::npos) {
-      guard.hosts_.push_back(entry.starts_with("*.") ? entry.substr(1) : entry);
+    } else if (std::optional<IpNetwork> network = ParseIpNetwork(entry)) {
+      guard.networks_.push_back(*network);
     } else {
-      return Error(StrCat("http_allow: \"", ShowBytes(written, false),
-                          "\" is no host name, address or network; write loopback, private, public, any, "
-                          "192.168.7.0/24, agent.internal or *.internal"));
+      guard.hosts_.push_back(entry.starts_with("*.") ? entry.substr(1) : entry);
     }
   }
   return guard;
@@ -156,13 +97,10 @@ bool AddressGuard::Allows(std::string_view host, const sockaddr* address) const 
   for (const std::string& allowed : hosts_) {
     if (name == allowed || (allowed.starts_with('.') && name.ends_with(allowed))) return true;
   }
-  const auto contains = [&](const Network& n) { return SamePrefix(*bytes, n.bytes, n.bits); };
+  const auto contains = [&](const IpNetwork& n) { return SamePrefix(*bytes, n.bytes, n.bits); };
   if (std::any_of(networks_.begin(), networks_.end(), contains)) return true;
-  return std::none_of(kReserved.begin(), kReserved.end(), [&](const char* text) {
-    Network network;
-    CHECK(ParseNetwork(text, &network));
-    return contains(network);
-  });
+  return std::none_of(kReserved.begin(), kReserved.end(),
+                      [&](const char* text) { return contains(Known(text)); });
 }
 
 std::string AddressText(const sockaddr* address) {

@@ -8,13 +8,12 @@
 
 #include <sys/socket.h>
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/file.h"
+#include "base/network.h"
 #include "base/result.h"
 
 namespace duecourse {
@@ -32,13 +31,7 @@ class AddressGuard {
   bool Allows(std::string_view host, const sockaddr* address) const;
 
  private:
-  struct Network {
-    std::array<uint8_t, 16> bytes{};  // IPv4 as ::ffff:a.b.c.d
-    int bits = 0;
-  };
-  static bool ParseNetwork(std::string_view entry, Network* out);
-
-  std::vector<Network> networks_;
+  std::vector<IpNetwork> networks_;
   std::vector<std::string> hosts_;  // lower case; ".example.org" for names below
   bool any_ = false;
 };

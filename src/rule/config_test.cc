@@ -109,7 +109,17 @@ TEST(Config, FaultsNameTheirPlaceAndWhatWouldBeRight) {
       {"---\na: 1\n---\nb: 2", "settings are one document"},
       {"rules: [a", "error"},
       {"http_allow: [\"http://agent.internal/\"]",
-       "expected a host, an address or a network, got http://agent.internal/"},
+       "duecourse.yaml:1:14: error: http_allow[0]: \"http://agent.internal/\" is no host name, address or network"},
+      {"http_allow:\n  - loopback\n  - 10.2.0.0/33", "duecourse.yaml:3:5: error: http_allow[1]: \"10.2.0.0/33\" is no"},
+      {"http_allow: [10.2.0]", "write loopback, private, public, any, 192.168.7.0/24"},
+      {"http_allow: [\"*.\"]", "is no host name"},
+      {"http_allow: [agent:8080]", "is no host name"},
+      {"file_roots:\n  - /data\n  - ~/orders", "duecourse.yaml:3:5: error: file_roots[1]: \"~/orders\" is not expanded"},
+      {"file_roots: [\"s3://data/\"]", "is a URL; write a folder of this machine"},
+      {"file_roots: [\"/data/*\"]", "write the folder that holds them all"},
+      {"file_roots: [\"$HOME/data\"]", "takes no variables"},
+      {"file_roots: [\"/data/{date}\"]", "takes no variables"},
+      {"file_roots: [\" \"]", "file_roots[0]"},
   };
   for (const Row& row : rows) {
     Loaded loaded = Settings(row.text);

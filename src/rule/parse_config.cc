@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/network.h"
 #include "base/text.h"
 #include "rule/keys.h"
 #include "rule/parse.h"
 #include "rule/reader.h"
+#include "rule/secret.h"
 #include "rule/tree.h"
 
 namespace duecourse {
@@ -19,6 +21,21 @@ constexpr size_t kDaysListedMax = 100'000;
 
 std::string SamePlace(std::string_view key) { return std::string(key); }
 constexpr TreeTable kConfigTable = {ConfigKeysAt, SamePlace};
+
+// What is wrong with an entry of file_roots; empty where nothing is. Whether the folder is there is seen when a
+// file is asked for: rules are checked on other machines too.
+std::string FolderFault(std::string_view text) {
+  const char* wrong = nullptr;
+  if (Trim(text).empty()) wrong = "is empty; write the folder, e.g. /data";
+  if (text.find("://") != std::string_view::npos)
+    wrong = "is a URL; write a folder of this machine, e.g. /data";
+  if (text.starts_with('~')) wrong = "is not expanded; write the folder from / on, e.g. /home/ann/data";
+  if (text.find('$') != std::string_view::npos || text.find('{') != std::string_view::npos)
+    wrong = "takes no variables; write the folder itself, e.g. /data";
+  if (text.find('*') != std::string_view::npos || text.find('?') != std::string_view::npos)
+    wrong = "is a pattern; write the folder that holds them all, e.g. /data: everything below it may be read";
+  return wrong == nullptr ? "" : StrCat("\"", ShowBytes(text, false), "\" ", wrong);
+}
 
 class ConfigParser {
  public:
@@ -35,9 +52,8 @@ class ConfigParser {
     for (const auto& [name, field] : Named(root.Get("pools"))) ParsePool(name, field);
     for (const auto& [name, field] : reader_.Members(root.Get("flags"))) ParseFlag(name, field);
     for (const Field& item : reader_.Items(root.Get("maintenance"))) ParseMaintenance(item);
-    config_.file_roots = Texts(root.Get("file_roots"));
-    config_.http_allow = Texts(root.Get("http_allow"));
-    RefuseUrls(root.Get("http_allow"));
+    config_.file_roots = Listed(root.Get("file_roots"), FolderFault);
+    config_.http_allow = Listed(root.Get("http_allow"), AllowEntryFault);
     reader_.Duration(root.Get("drain_timeout"), Millis{0}, Hours(24), &config_.drain_timeout);
     reader_.Duration(root.Get("retention"), Days(1), Days(3650), &config_.retention);
     reader_.Boolean(root.Get("allow_unsafe_durability"), &config_.allow_unsafe_durability);
@@ -70,23 +86,20 @@ class ConfigParser {
     return texts;
   }
 
-  // The network's own reading of these comes when something is called; a URL in their place is seen here.
-  void RefuseUrls(const Field& field) {
+  // A list of texts, each of which must be one that can be meant.
+  std::vector<std::string> Listed(const Field& field, std::string (*fault_of)(std::string_view)) {
+    std::vector<std::string> texts;
     for (const Field& item : reader_.Items(field)) {
-      const std::string& text = item.node->scalar;
-      std::string_view host = std::string_view(text).substr(0, text.find('/'));
-      std::string_view bits =
-          host.size() == text.size() ? "0" : std::string_view(text).substr(host.size() + 1);
-      bool clean = std::all_of(host.begin(), host.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view(".:-_*").find(c) != std::string_view::npos;
-      });
-      if (clean && ParseInteger(bits)) continue;
-      reader_.Fault(
-          item,
-          {"bad_value", StrCat("expected a host, an address or a network, got ", ShowValue(*item.node, "")),
-           "write loopback, private, 192.168.7.0/24 or agent.internal"});
+      std::string text;
+      if (!reader_.Text(item, &text)) continue;
+      std::string fault = fault_of(text);
+      if (!fault.empty()) {
+        bool hide = HoldsSecret(text);
+        reader_.Fault(item, {"bad_value", hide ? "this entry cannot be read" : fault, ""});
+      }
+      texts.push_back(std::move(text));
     }
+    return texts;
   }
 
   void ParseChannel(const std::string& name, const Field& field) {
