@@ -44,6 +44,28 @@ TEST(Faults, Scenario70TimesAndWordsAreReadAsWritten) {
   EXPECT_NE(FindingsText(loaded).find("line 5"), std::string::npos);
 }
 
+TEST(Faults, ARemedyIsSaidOnce) {
+  struct Told {
+    const char* more;
+    const char* line;
+  };
+  const std::vector<Told> kRows = {
+      {"noop: {}\ntimeout: 5 parsecs\n",
+       "a.yaml:5:10: error: t: execution.timeout: \"5 parsecs\" is no length of time: expected whole numbers with a unit of ms, s, m, h or "
+       "d, like 90s or 1h30m [bad_duration]"},
+      {"noop: {}\ntimeout: 5m1h\n",
+       "a.yaml:5:10: error: t: execution.timeout: \"5m1h\" is no length of time: units go from the largest to the smallest, each once, "
+       "like 1h30m [bad_duration]"},
+      {"command: [echo, \"{date\"]\n", "a.yaml:4:17: error: t: execution.command[1]: at character 1: the brace is not closed: \"{date\"; write {name}, or "
+       "{{ for a brace itself [bad_template]"},
+  };
+  for (const Told& row : kRows) {
+    Loaded loaded = LoadText(ShortRule(row.more));
+    ASSERT_EQ(loaded.findings.size(), 1u) << row.more << FindingsText(loaded);
+    EXPECT_EQ(FormatFinding(loaded.findings[0]), row.line);
+  }
+}
+
 struct Row {
   const char* more;                   // lines 4 and on of a short rule
   std::vector<const char*> findings;  // the beginnings after "a.yaml:"

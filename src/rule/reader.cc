@@ -247,7 +247,7 @@ bool Reader::Duration(const Field& field, Millis low, Millis high, Millis* out) 
     Fault(field, {"bad_duration",
                   hide ? StrCat("expected a length of time, got ", ShowValue(*field.node, field.path))
                        : span.error().message(),
-                  "write one like 30s, 5m, 1h30m or 2d, at most 3650d"});
+                  hide ? "write one like 30s, 5m, 1h30m or 2d, at most 3650d" : ""});
     return false;
   }
   if (*span < low || *span > high) {
@@ -316,7 +316,7 @@ bool Reader::TemplateText(const Field& field, Template* out, size_t bytes_max) {
   if (!parsed.ok()) {
     bool hide = NamesSecret(LastPart(field.path)) || HoldsSecret(text);
     Fault(field, {"bad_template", hide ? "this template cannot be read" : parsed.error().message(),
-                  "write {name}; {{ and }} stand for braces"});
+                  hide ? "write {name}; {{ and }} stand for braces" : ""});
     return false;
   }
   *out = *std::move(parsed);
