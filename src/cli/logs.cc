@@ -31,6 +31,8 @@ int LogsVerb(const Args& args) {
                 static_cast<long long>(answer.body.Get("attempt").AsInteger()));
     Stream("stdout", answer.body.Get("stdout"));
     Stream("stderr", answer.body.Get("stderr"));
+    if (answer.body.Get("closed_after_exit").AsBool())
+      std::printf("== closed after exit: what the command left running still held its output\n");
   }
   return kExitFine;
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "engine/memory.h"
 #include "exec/exec.h"
 #include "web/api.h"
 #include "web/version.h"
@@ -131,6 +132,11 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
   };
   Json body = Json::MakeObject();
   body.Set("run_id", id).Set("attempt", number);
+  for (const Attempt& attempt : *attempts) {
+    if (attempt.number != number) continue;
+    Result<Json> detail = Json::Parse(attempt.detail);
+    body.Set("closed_after_exit", detail.ok() && detail->Get("closed_after_exit").AsBool());
+  }
   body.Set("stdout", stream(output->out, output->out_bytes, output->out_dropped, output->out_sha256));
   body.Set("stderr", stream(output->err, output->err_bytes, output->err_dropped, output->err_sha256));
   return JsonResponse(200, body);
@@ -154,6 +160,13 @@ HttpResponse Decisions(Params& params, Backend& backend, StoreReader& reader) {
                 [&](const DecisionRow& row) { return DecisionToJson(row, *rules); });
 }
 
+// The business date of a range's last occurrence.
+std::string DayOf(const Note& note, const Task* task, const ServerConfig& config) {
+  size_t value = 0;
+  if (task == nullptr || !FindValue(task->rule(), note.value, &value)) return FormatUtc(note.last_due);
+  return FormatDay(OccurrenceAt(*task, value, note.last_due, config).business_date);
+}
+
 // One line a task: last result (a missed range counts), what is open, next due.
 HttpResponse Tasks(Backend& backend, StoreReader& reader) {
   Request request;
@@ -166,6 +179,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
   if (!last.ok()) return Problem(503, last.error().message());
   std::map<std::string, const Run*> results;
   for (const Run& run : *last) results[run.task] = &run;
+  std::shared_ptr<const RuleSet> rules = backend.rules();
   Json list = Json::MakeArray();
   for (Json task : answer.body.Get("tasks").AsArray()) {
     std::string id = task.Get("task_id").AsString();
@@ -183,7 +197,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
       if (note.last_due <= newest || note.reason == Reason::kAlreadyDone) continue;
       newest = note.last_due;
       task.Set("last_result", RunStateName(note.state)).Set("last_reason", ReasonName(note.reason));
-      task.Set("last_date", FormatUtc(note.last_due)).Set("last_run", note.run_id);
+      task.Set("last_date", DayOf(note, rules->Find(id), rules->config)).Set("last_run", note.run_id);
     }
     list.Add(std::move(task));
   }
