@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "decide/decide.h"
 #include "decide/recover.h"
+#include "figures.h"
 
 namespace duecourse {
 namespace {
@@ -99,9 +101,11 @@ double MeasureRecover() {
 }  // namespace duecourse
 
 int main() {
-  const double decisions = duecourse::MeasureDecide();
-  const double recoveries = duecourse::MeasureRecover();
-  std::printf("decide   %.1f M decisions/s, %.0f ns each (bar: 1 M/s)\n", decisions / 1e6, 1e9 / decisions);
-  std::printf("recover  %.1f M endings/s, %.0f ns each\n", recoveries / 1e6, 1e9 / recoveries);
-  return decisions >= 1e6 ? 0 : 1;
+  using namespace duecourse;
+  const double decisions = MeasureDecide();
+  const double recoveries = MeasureRecover();
+  Report({"decisions", StrCat(Number(decisions / 1e6, 1), " M/s"), "", "", "at least 1",
+          Meets(decisions >= 1e6)});
+  Report({"endings judged", StrCat(Number(recoveries / 1e6, 1), " M/s"), "", "", "", {}});
+  return decisions > 0 && recoveries > 0 ? 0 : 1;
 }

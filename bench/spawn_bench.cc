@@ -1,55 +1,24 @@
-// How many /bin/true a second: a bare posix_spawn loop with one and with four threads, and the same through
-// the Executor (own session, two pipes, descriptors closed, start marker, exit by pidfd). Rounds alternate,
-// so that a busy machine slows both; the figures are medians.
+// How many /bin/true a second: posix_spawn alone with one and with four threads, the product's own way of
+// spawning with four, and the same through the Executor (start marker, output, exit by pidfd). Rounds
+// alternate, so that a busy machine slows all; the figures are medians.
 //   spawn_bench [COUNT] [ROUNDS]
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "exec/exec.h"
 #include "exec/helper.h"
+#include "figures.h"
+#include "machine_limits.h"
 
 namespace duecourse {
 namespace {
-
-// Spawns a second.
-double Bare(int count, int threads) {
-  std::atomic<int> next{0};
-  const int64_t begin = MonotonicMicros();
-  std::vector<std::thread> workers;
-  for (int t = 0; t < threads; ++t) {
-    workers.emplace_back([&] {
-      char program[] = "/bin/true";
-      char* argv[] = {program, nullptr};
-      char* environment[] = {nullptr};
-      while (next.fetch_add(1) < count) {
-        pid_t pid = 0;
-        if (::posix_spawn(&pid, program, nullptr, nullptr, argv, environment) != 0) std::abort();
-        int status = 0;
-        while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-        }
-      }
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  return count * 1e6 / static_cast<double>(MonotonicMicros() - begin);
-}
 
 struct Ends {
   Mutex mutex;
@@ -99,8 +68,7 @@ double Median(std::vector<double> values) {
 }
 
 int Main(int count, int rounds) {
-  std::string folder = "duecourse-spawn-bench-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) return 1;
+  BenchFolder folder;
   SystemClock clock;
   Log log(clock, 2, LogLevel::kWarning);
   Ends ends;
@@ -112,24 +80,35 @@ int Main(int count, int rounds) {
     if (ends.good + ends.bad == ends.wanted) ends.changed.NotifyAll();
   };
   ExecOptions options;
-  options.data_folder = AbsolutePath(folder);
+  options.data_folder = folder.path();
   options.store_id = "bench";
   std::unique_ptr<Executor> executor = NewExecutor(options, clock, log, sink);
-  std::vector<double> one, four, through;
+  std::vector<double> one, four, ours, through;
   for (int round = 0; round < rounds; ++round) {
-    one.push_back(Bare(count / 4, 1));
-    four.push_back(Bare(count, 4));
+    one.push_back(BareSpawns(count / 4, 1));
+    four.push_back(BareSpawns(count, 4));
+    ours.push_back(ProductSpawns(count, 4));
     through.push_back(Through(*executor, ends, count, round));
   }
   executor.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  const double limit = Median(four);
+  const std::string beside = StrCat("4 threads ", Number(limit), " /s");
+  Report({"limit: spawns, 1 thread", StrCat(Number(Median(one)), " /s"), "", "", "", {}});
+  Report({"limit: spawns, 4 threads", StrCat(Number(limit), " /s"), "", "", "", {}});
+  Report({"spawns, the product's way",
+          StrCat(Number(Median(ours)), " /s"),
+          beside,
+          Number(Median(ours) / limit, 2),
+          "",
+          {}});
+  Report({"executor alone",
+          StrCat(Number(Median(through)), " /s"),
+          beside,
+          Number(Median(through) / limit, 2),
+          "",
+          {}});
   MutexLock lock(ends.mutex);
-  std::printf("posix_spawn of /bin/true, 1 thread     %8.0f /s\n", Median(one));
-  std::printf("posix_spawn of /bin/true, 4 threads    %8.0f /s\n", Median(four));
-  std::printf("through the executor                   %8.0f /s\n", Median(through));
-  std::printf("of the bare four threads               %8.2f\n", Median(through) / Median(four));
-  std::printf("ended otherwise than by exit 0         %8d\n", ends.bad);
+  if (ends.bad != 0) std::fprintf(stderr, "spawn_bench: %d ended otherwise than by exit 0\n", ends.bad);
   return ends.bad == 0 ? 0 : 1;
 }
 

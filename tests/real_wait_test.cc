@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -22,6 +23,117 @@ constexpr const char* kDesk =
     "owners: {desk: {P2: [page], P1: [page]}}\nchannels: {page: {command: [/bin/true]}}\n";
 
 Instant At(const std::string& text) { return ParseUtc(text).value(); }
+
+// How long this machine keeps whoever wakes up waiting for a processor and the disk, taken while a scenario
+// runs: rounds of a short rest and one durable write, in a thread of the test. What it takes away from
+// everybody is not the daemon's lateness, so a bound in time is the scenario's own plus the longest round of
+// just then.
+class Witness {
+ public:
+  explicit Witness(const TestDaemon& daemon) : daemon_(daemon), thread_([this] { Watch(); }) {}
+  ~Witness() {
+    over_ = true;
+    thread_.join();
+  }
+  // Real milliseconds beyond the rest, of the longest round that touches this span of the daemon's time.
+  int64_t Longest(Instant from, Instant until) {
+    MutexLock lock(mutex_);
+    int64_t longest = 0;
+    for (const Round& round : rounds_) {
+      if (round.from <= until && from <= round.until) longest = std::max(longest, round.late_ms);
+    }
+    return longest;
+  }
+  int64_t Longest() { return Longest(kLongAgo, kNever); }
+
+ private:
+  struct Round {
+    Instant from, until;
+    int64_t late_ms = 0;
+  };
+  void Watch() {
+    constexpr int kRestMs = 20;
+    Fd file(::open((daemon_ / "witness").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    while (!over_) {
+      Round round;
+      round.from = daemon_.Now();
+      const int64_t from = MonotonicMicros();
+      ::poll(nullptr, 0, kRestMs);
+      EXPECT_EQ(::pwrite(file.get(), "witness", 7, 0), 7);
+      EXPECT_EQ(::fdatasync(file.get()), 0);
+      round.late_ms = (MonotonicMicros() - from) / 1000 - kRestMs;
+      round.until = daemon_.Now();
+      MutexLock lock(mutex_);
+      rounds_.push_back(round);
+    }
+  }
+
+  const TestDaemon& daemon_;
+  std::atomic<bool> over_{false};
+  Mutex mutex_;
+  std::vector<Round> rounds_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+// Scenario 01 beside its drill: a year of minutely occurrences is decided at once by a real daemon too.
+TEST(Scenario01, AYearOffIsDecidedWithinASecond) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "task_id: poll-inbox\ntrigger: {cron: \"* * * * *\", timezone: UTC, window_end: +5m, missed: latest}\n"
+      "idempotency: {business_key: \"poll-inbox:{scheduled_at}\"}\nexecution: {noop: {}}\n");
+  daemon.InForceSince("2025-03-03T06:10:20Z");
+  daemon.StandAt("2026-03-03T06:10:20Z");
+  Witness witness(daemon);
+  const Instant from = At("2026-03-03T06:10:20Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_TRUE(daemon.AwaitState("poll-inbox:2026-03-03T06:10:00Z", "success")) << daemon.Tell("poll-inbox");
+  Instant started = At(daemon.Attempts("poll-inbox:2026-03-03T06:10:00Z").at(0).Get("started_at").AsString());
+  EXPECT_LT((started - from).count, 1'000 + witness.Longest()) << daemon.Tell("poll-inbox");
+  std::vector<Json> ranges = daemon.Ranges("poll-inbox");
+  ASSERT_EQ(ranges.size(), 1u);
+  EXPECT_EQ(ranges[0].Get("count").AsInteger(), 525'599) << ranges[0].Dump();
+  EXPECT_EQ(daemon.Runs("poll-inbox").size(), 1u);
+  // Why 03:00 did not run: down from when to when, and what took its place.
+  ProgramResult why = daemon.Cli({"why", "poll-inbox", "2026-03-03"});
+  EXPECT_NE(why.out.find("down from 2025-03-03T06:10:2"), std::string::npos) << why.out << why.err;
+  EXPECT_NE(why.out.find("to 2026-03-03T06:10:2"), std::string::npos) << why.out;
+  EXPECT_NE(why.out.find("superseded by the occurrence of 2026-03-03T06:10:00Z"), std::string::npos)
+      << why.out;
+}
+
+// Scenario 03 beside its drill: the list shows yesterday's success no longer.
+TEST(Scenario03, TheListShowsAMissedDayAsTheLastResult) {
+  TestDaemon daemon;
+  daemon.Settings(
+      StrCat("owners: {desk: {P2: [page], P1: [page]}}\nchannels: {page: {command: [/bin/sh, -c, "
+             "'cat >> ",
+             daemon / "pages", "']}}\n"));
+  daemon.Rules(
+      "task_id: daily-briefing\nowner: desk\n"
+      "trigger: {cron: \"0 9 * * *\", timezone: Asia/Shanghai, window_start: \"09:00\", window_end: "
+      "\"12:00\", missed: latest}\n"
+      "idempotency: {business_key: \"daily-briefing:{business_date}\"}\nexecution: {noop: {}}\n");
+  daemon.InForceSince("2026-03-02T08:00:00+08:00");
+  daemon.StandAt("2026-03-02T11:31:00+08:00");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_TRUE(daemon.AwaitState("daily-briefing:2026-03-02", "success")) << daemon.Tell("daily-briefing");
+  EXPECT_EQ(daemon.Stop(), 0);
+  daemon.StandAt("2026-03-03T12:01:00+08:00");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  auto listed = [&] { return daemon.Get("/api/v1/tasks").Get("tasks").AsArray().at(0); };
+  EXPECT_TRUE(Eventually([&] { return listed().Get("last_result").AsString() == "missed"; }))
+      << listed().Dump();
+  EXPECT_EQ(listed().Get("last_date").AsString(), "2026-03-03") << listed().Dump();
+  EXPECT_NE(daemon.Cli({"show"}).out.find("missed"), std::string::npos) << daemon.Cli({"show"}).out;
+  EXPECT_TRUE(daemon.Attempts("daily-briefing:2026-03-03").empty());
+  // The alert leaves at once and names the day and the window.
+  ASSERT_TRUE(Eventually([&] { return !Content(daemon / "pages").empty(); })) << daemon.log();
+  ASSERT_EQ(daemon.Alerts("daily-briefing").size(), 1u);
+  EXPECT_EQ(daemon.Alerts("daily-briefing").at(0).Get("level").AsString(), "P2");
+  const std::string page = Content(daemon / "pages");
+  EXPECT_NE(page.find("2026-03-03"), std::string::npos) << page;
+  EXPECT_NE(page.find("window until 2026-03-03T12:00:00+08:00"), std::string::npos) << page;
+}
 
 void WriteStockPurchase(TestDaemon& daemon) {
   daemon.Settings(kDesk);
@@ -82,6 +194,9 @@ TEST(Scenario02, OnlyTheEndOfTheWindowMakesItMissed) {
   EXPECT_EQ(range.Get("state").AsString(), "missed");
   EXPECT_EQ(range.Get("reason").AsString(), "scheduler_down");
   EXPECT_EQ(range.Get("count").AsInteger(), 1);
+  EXPECT_NE(range.Get("detail").AsString().find("down from 2026-03-03T03:3"), std::string::npos)
+      << range.Dump();
+  EXPECT_NE(range.Get("detail").AsString().find("to 2026-03-03T03:5"), std::string::npos) << range.Dump();
   EXPECT_TRUE(daemon.Runs("stock-purchase").empty()) << daemon.Tell("stock-purchase");
   ASSERT_TRUE(Eventually([&] { return !daemon.Alerts("stock-purchase").empty(); }));
   EXPECT_EQ(daemon.Alerts("stock-purchase").size(), 1u);
@@ -120,6 +235,7 @@ TEST(Scenario05, HangingNeighboursDelayNobody) {
   daemon.InForceSince("2026-03-02T08:29:05Z");
   daemon.StandAt("2026-03-02T08:29:30Z", rate);
   ASSERT_TRUE(daemon.Start()) << daemon.log();
+  Witness witness(daemon);
   int64_t oldest_step = 0;
   const std::string end = LongRun() ? "2026-03-02T08:45:30Z" : "2026-03-02T08:36:30Z";
   Eventually(
@@ -130,19 +246,19 @@ TEST(Scenario05, HangingNeighboursDelayNobody) {
         return daemon.PassedBy(end);
       },
       daemon.BoundUntil(end));
-  EXPECT_LT(oldest_step, 2'500) << "an idle engine steps once a second";
-  const int minutes = LongRun() ? 15 : 6;
-  int starts = 0;
-  for (const Json& run : daemon.Runs("heartbeat")) {
-    std::vector<Json> attempts = daemon.Attempts(run.Get("key").AsString());
-    if (attempts.empty()) continue;
-    ++starts;
-    Instant due = At(run.Get("due").AsString());
-    EXPECT_LT((At(attempts[0].Get("started_at").AsString()) - due).count,
-              static_cast<int64_t>(1'000 * daemon.rate()))
-        << run.Dump();
+  EXPECT_LT(oldest_step, 2'000 + witness.Longest())
+      << "an idle engine steps once a second; more than a second over that is a lag";
+  int minutes = 0;
+  for (Instant due = At("2026-03-02T08:30:00Z"); due < At(end); due = due + Minutes(1), ++minutes) {
+    std::vector<Json> attempts = daemon.Attempts(StrCat("hb:", FormatUtc(due)));
+    ASSERT_EQ(attempts.size(), 1u) << FormatUtc(due) << daemon.Tell("heartbeat");
+    Instant started = At(attempts[0].Get("started_at").AsString());
+    const int64_t machine_ms = witness.Longest(due, started);
+    EXPECT_LT(static_cast<double>((started - due).count) / daemon.rate(), 1'000 + machine_ms)
+        << "real milliseconds, of which the machine's own " << machine_ms << "\n"
+        << attempts[0].Dump();
   }
-  EXPECT_GE(starts, minutes) << daemon.Tell("heartbeat");
+  EXPECT_EQ(minutes, LongRun() ? 16 : 7);
   EXPECT_EQ(daemon.Runs("hung-1").at(0).Get("state").AsString(), "running") << daemon.Tell("hung-1");
   EXPECT_FALSE(daemon.Alerts("failing").empty());
   for (int i = 2; i <= 20; i += 2) {
@@ -170,6 +286,10 @@ class MoodyServer {
     MutexLock lock(mutex_);
     return most_open_;
   }
+  int64_t longest_ms() {
+    MutexLock lock(mutex_);
+    return longest_ms_;
+  }
   std::string Url() const { return server_.Url("/healthz"); }
 
  private:
@@ -181,10 +301,12 @@ class MoodyServer {
       ++asked_;
       most_open_ = std::max(most_open_, ++open_);
     }
+    const int64_t from = MonotonicMicros();
     peer.ReadHead();
     Answer(peer, mood);
     MutexLock lock(mutex_);
     --open_;
+    longest_ms_ = std::max(longest_ms_, (MonotonicMicros() - from) / 1000);
   }
   void Answer(RawPeer& peer, const std::string& mood) {
     auto reply = [&](const std::string& status, const std::string& headers, const std::string& body) {
@@ -217,6 +339,7 @@ class MoodyServer {
   int asked_ GUARDED_BY(mutex_) = 0;
   int open_ GUARDED_BY(mutex_) = 0;
   int most_open_ GUARDED_BY(mutex_) = 0;
+  int64_t longest_ms_ GUARDED_BY(mutex_) = 0;
   RawServer server_;
 };
 
@@ -235,12 +358,14 @@ TEST(Scenario53, AHangingCheckIsNeverAYesAndIsNamed) {
   daemon.InForceSince("2026-03-02T07:00:00Z");
   daemon.StandAt("2026-03-02T07:59:58Z");
   ASSERT_TRUE(daemon.Start()) << daemon.log();
+  Witness witness(daemon);
   struct Mood {
     const char* name;
     const char* told;
   };
-  constexpr Mood kMoods[] = {{"mute", "no answer"}, {"slow", "slow"}, {"redirect", "redirect"},
-                             {"endless", "bytes"},  {"500", "500"},   {"DOWN", "DOWN"}};
+  constexpr Mood kMoods[] = {{"mute", "no answer"},    {"slow", "slow"},
+                             {"redirect", "redirect"}, {"endless", "larger than 65536 bytes"},
+                             {"500", "status 500"},    {"DOWN", "/status is \\\"DOWN\\\""}};
   const int checks = LongRun() ? 4 : 2;
   for (const Mood& mood : kMoods) {
     SCOPED_TRACE(mood.name);
@@ -261,9 +386,13 @@ TEST(Scenario53, AHangingCheckIsNeverAYesAndIsNamed) {
     EXPECT_EQ(daemon.State("t:2026-03-02"), "scheduled");
   }
   server.Behave("UP");
-  EXPECT_TRUE(daemon.AwaitState("t:2026-03-02", "success", 40'000)) << daemon.Tell("t");
-  EXPECT_EQ(daemon.Attempts("t:2026-03-02").size(), 1u);
+  const Instant up = daemon.Now();
+  EXPECT_TRUE(daemon.AwaitState("t:2026-03-02", "success")) << daemon.Tell("t");
+  ASSERT_EQ(daemon.Attempts("t:2026-03-02").size(), 1u);
+  Instant started = At(daemon.Attempts("t:2026-03-02").at(0).Get("started_at").AsString());
+  EXPECT_LE((started - up).count, (LongRun() ? 30'000 : 1'000) + 500 + witness.Longest(up, started));
   EXPECT_EQ(server.most_open(), 1);
+  EXPECT_LE(server.longest_ms(), (LongRun() ? 5'000 : 1'000) + 500 + witness.Longest());
 }
 
 void SetModified(const std::string& path, const std::string& instant) {
@@ -327,8 +456,7 @@ TEST(Scenario58, DataOfAnotherDayIsNeverGoodEnough) {
   ASSERT_TRUE(daemon.Start()) << daemon.log();
   EXPECT_TRUE(daemon.AwaitState("publish:2026-03-03", "missed")) << daemon.Tell("publish");
   std::string detail = daemon.Run("publish:2026-03-03")->Get("detail").AsString();
-  EXPECT_NE(detail.find("2026-03-02"), std::string::npos) << detail;
-  EXPECT_NE(detail.find("2026-03-03"), std::string::npos) << detail;
+  EXPECT_NE(detail.find("first line 2026-03-02 != 2026-03-03"), std::string::npos) << detail;
   EXPECT_TRUE(daemon.Attempts("publish:2026-03-03").empty());
   EXPECT_EQ(daemon.Alerts("publish").size(), 1u);
 }

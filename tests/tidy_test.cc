@@ -269,6 +269,35 @@ TEST(Tidy, EveryFileKeepsTheConventions) {
   EXPECT_TRUE(all.empty()) << Join(all, "\n");
 }
 
+// The texts of R"sql(…)sql".
+std::vector<std::string> SqlTexts(const std::string& source) {
+  const std::string open = "R\"sql(", close = ")sql\"";
+  std::vector<std::string> out;
+  for (size_t at = source.find(open); at != std::string::npos; at = source.find(open, at)) {
+    at += open.size();
+    const size_t end = source.find(close, at);
+    out.push_back(source.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+// A limit measured with other statements than the store's would be a limit of something else.
+TEST(Tidy, TheBareLoopOfTheBenchMakesTheStoresOwnStatements) {
+  std::set<std::string> ours;
+  const std::filesystem::path root = DUECOURSE_SOURCE_DIR;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "src/store")) {
+    Result<std::string> text = ReadFile(entry.path().string(), 4 << 20);
+    ASSERT_TRUE(text.ok()) << text.error().message();
+    for (std::string& sql : SqlTexts(*text)) ours.insert(std::move(sql));
+  }
+  Result<std::string> bare = ReadFile((root / "bench/bare_store.cc").string(), 4 << 20);
+  ASSERT_TRUE(bare.ok()) << bare.error().message();
+  std::vector<std::string> texts = SqlTexts(*bare);
+  EXPECT_EQ(texts.size(), 9u);
+  for (const std::string& sql : texts) EXPECT_EQ(ours.count(sql), 1u) << "not in src/store:" << sql;
+}
+
 std::string Lines(int count, const std::string& line) {
   std::string out;
   for (int i = 0; i < count; ++i) out += line + "\n";

@@ -73,8 +73,12 @@ void TestDaemon::Until(const std::string& instant) const {
 
 ProgramSpec TestDaemon::ServeSpec(const Launch& launch) {
   ProgramSpec spec;
-  spec.argv = {DUECOURSE_PROGRAM, "serve",           "--config", folder_ / "duecourse.yaml",
-               "--rules",         folder_ / "rules", "--data",   data()};
+  spec.argv = launch.under;
+  for (const std::string& word : {std::string(DUECOURSE_PROGRAM), std::string("serve"),
+                                  std::string("--config"), folder_ / "duecourse.yaml", std::string("--rules"),
+                                  folder_ / "rules", std::string("--data"), data()}) {
+    spec.argv.push_back(word);
+  }
   if (launch.init && !started_) spec.argv.push_back("--init");
   if (clock_set_) {
     if (std::exchange(clock_waits_, false)) real_origin_us_ = MonotonicMicros();

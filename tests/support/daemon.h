@@ -48,6 +48,7 @@ class TestDaemon {
     std::vector<std::string> env;   // beside the plain environment
     bool only_env = false;          // `env` is the whole environment
     std::vector<std::string> more;  // further arguments
+    std::vector<std::string> under;  // a program that replaces itself by the daemon: PrivateMounts(...)
     std::string folder;             // working folder; default the scratch folder
   };
   // True once it answers; otherwise its log says why.
