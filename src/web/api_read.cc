@@ -3,7 +3,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "engine/memory.h"
 #include "exec/exec.h"
 #include "web/api.h"
 #include "web/version.h"
@@ -162,9 +161,11 @@ HttpResponse Decisions(Params& params, Backend& backend, StoreReader& reader) {
 
 // The business date of a range's last occurrence.
 std::string DayOf(const Note& note, const Task* task, const ServerConfig& config) {
-  size_t value = 0;
-  if (task == nullptr || !FindValue(task->rule(), note.value, &value)) return FormatUtc(note.last_due);
-  return FormatDay(OccurrenceAt(*task, value, note.last_due, config).business_date);
+  for (size_t value = 0; task != nullptr && value < ValueCount(task->rule()); ++value) {
+    if (ValueId(task->rule(), value) == note.value)
+      return FormatDay(OccurrenceAt(*task, value, note.last_due, config).business_date);
+  }
+  return FormatUtc(note.last_due);
 }
 
 // One line a task: last result (a missed range counts), what is open, next due.
