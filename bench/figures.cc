@@ -13,17 +13,20 @@ namespace duecourse {
 
 void Report(const Figure& figure) {
   static const char* const kWords[] = {"", "met", "MISSED"};
-  char line[400];
-  std::snprintf(line, sizeof line, "%-26s %-34s %-36s %-7s %-16s %s\n", figure.name.c_str(),
+  char text[400];
+  std::snprintf(text, sizeof text, "%-26s %-34s %-36s %-7s %-16s %s", figure.name.c_str(),
                 figure.measured.c_str(), figure.limit.c_str(), figure.ratio.c_str(), figure.target.c_str(),
                 kWords[static_cast<int>(figure.reached)]);
-  std::fputs(line, stdout);
+  std::string line = text;
+  line.resize(line.find_last_not_of(' ') + 1);
+  line += '\n';
+  std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
   const char* path = ::getenv("DUECOURSE_BENCH_SUMMARY");
   if (path == nullptr) return;
   std::FILE* file = std::fopen(path, "a");
   CHECK(file != nullptr);
-  std::fputs(line, file);
+  std::fputs(line.c_str(), file);
   std::fclose(file);
 }
 

@@ -140,6 +140,39 @@ TEST(CommandLine, NextAnswersForAnExpressionAndForTasks) {
   EXPECT_TRUE(body.Get("next").AsArray()[0].Get("key").AsString().starts_with("digest:")) << task.out;
 }
 
+// Scenario 33: the preview made a week before shows what will be done on the night of the change.
+TEST(CommandLine, Scenario33ThePreviewShowsAMovedOccurrenceAndItsWindow) {
+  ScratchFolder folder;
+  WriteText(
+      folder / "rules.yaml",
+      "task_id: nightly-close\n"
+      "trigger: {cron: \"30 2 * * *\", timezone: America/New_York, window_start: \"02:30\", window_end: "
+      "\"05:00\"}\n"
+      "idempotency: {business_key: \"close:{business_date}\"}\nexecution: {noop: {}}\n");
+  ProgramResult preview = Duecourse({"next", "nightly-close", "--rules", folder / "rules.yaml", "--from",
+                                     "2026-03-01T12:00:00Z", "--count", "8", "-o", "json"});
+  ASSERT_EQ(preview.code, 0) << preview.err;
+  struct Row {
+    const char* due;
+    const char* key;
+    const char* window_ends;
+  };
+  const Row rows[] = {{"2026-03-07T07:30:00Z", "close:2026-03-07", "2026-03-07T05:00:00-05:00"},
+                      {"2026-03-08T07:00:00Z", "close:2026-03-08", "2026-03-08T05:00:00-04:00"},
+                      {"2026-03-09T06:30:00Z", "close:2026-03-09", "2026-03-09T05:00:00-04:00"}};
+  const Json body = Json::Parse(preview.out).value();
+  ASSERT_EQ(body.Get("next").AsArray().size(), 8u) << preview.out;
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    const Json& line = body.Get("next").AsArray()[i + 5];
+    EXPECT_EQ(line.Get("due").AsString(), rows[i].due);
+    EXPECT_EQ(line.Get("key").AsString(), rows[i].key);
+    EXPECT_EQ(line.Get("window_ends_local").AsString(), rows[i].window_ends);
+  }
+  EXPECT_NE(body.Get("next").AsArray()[6].Get("note").AsString().find("02:30 does not exist on 2026-03-08"),
+            std::string::npos)
+      << preview.out;
+}
+
 TEST(CommandLine, CompletionScriptsParse) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     ProgramResult script = Duecourse({"completion", shell});

@@ -249,7 +249,9 @@ void KillDuringBuild(TestDaemon& daemon, double rate) {
 TEST(Scenario22, AnInterruptedRunIsSeenRepeatedAndWaitedFor) {
   const double rate = 90;
   TestDaemon daemon;
-  WriteChain(daemon, LongRun() ? "sleep 1800" : "sleep 20");
+  // The first attempt has to be longer than half an hour, or it is over at 22:30:47.
+  WriteChain(daemon,
+             LongRun() ? "test \"$DUECOURSE_ATTEMPT\" = 1 && exec sleep 3600; exec sleep 1800" : "sleep 20");
   KillDuringBuild(daemon, rate);
   std::vector<Json> attempts = daemon.Attempts("build:2026-03-02");
   ASSERT_EQ(attempts.size(), 2u);
