@@ -6,12 +6,14 @@ namespace duecourse {
 namespace {
 
 TEST(Network, WhatMayBeListedIsTakenAndWhatCannotBeMeantIsRefused) {
-  for (const char* good : {"loopback", "Private", " public ", "any", "10.2.0.0/16", "192.168.7.9", "[::1]", "::1",
-                           "fd00::/8", "agent", "Agent.Internal", "*.internal", "a_b-c.example.", "10.2.0.0/0"}) {
+  for (const char* good :
+       {"loopback", "Private", " public ", "any", "10.2.0.0/16", "192.168.7.9", "[::1]", "::1", "fd00::/8",
+        "agent", "Agent.Internal", "*.internal", "a_b-c.example.", "10.2.0.0/0"}) {
     EXPECT_EQ(AllowEntryFault(good), "") << good;
   }
-  for (const char* bad : {"", " ", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "http://x", "a b", "[::1", "x/24",
-                          "*.", "*", "a.*.b", ".internal", "10.2.0", "10.0.0.256", "1", "h:80", "fd00::/129"}) {
+  for (const char* bad :
+       {"", " ", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "http://x", "a b", "[::1", "x/24", "*.", "*",
+        "a.*.b", ".internal", "10.2.0", "10.0.0.256", "1", "h:80", "fd00::/129"}) {
     std::string fault = AllowEntryFault(bad);
     EXPECT_NE(fault.find("write loopback, private, public"), std::string::npos) << bad;
     EXPECT_EQ(fault.find(std::string("\"") + bad + "\""), 0u) << fault;

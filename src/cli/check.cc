@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/verbs.h"
 #include "rule/lint.h"
+#include "rule/origin.h"
 
 namespace duecourse {
 namespace {
@@ -85,6 +86,7 @@ int CheckVerb(const Args& args) {
     LintOptions options;
     options.now = *now;
     std::vector<Finding> more = Lint(*loaded.readable, options);
+    PlaceFindings(*loaded.readable, &more);
     findings.insert(findings.end(), more.begin(), more.end());
   }
   int counts[3] = {0, 0, 0};

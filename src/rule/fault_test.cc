@@ -51,12 +51,16 @@ TEST(Faults, ARemedyIsSaidOnce) {
   };
   const std::vector<Told> kRows = {
       {"noop: {}\ntimeout: 5 parsecs\n",
-       "a.yaml:5:10: error: t: execution.timeout: \"5 parsecs\" is no length of time: expected whole numbers with a unit of ms, s, m, h or "
+       "a.yaml:5:10: error: t: execution.timeout: \"5 parsecs\" is no length of time: expected whole numbers "
+       "with a unit of ms, s, m, h or "
        "d, like 90s or 1h30m [bad_duration]"},
       {"noop: {}\ntimeout: 5m1h\n",
-       "a.yaml:5:10: error: t: execution.timeout: \"5m1h\" is no length of time: units go from the largest to the smallest, each once, "
+       "a.yaml:5:10: error: t: execution.timeout: \"5m1h\" is no length of time: units go from the largest "
+       "to the smallest, each once, "
        "like 1h30m [bad_duration]"},
-      {"command: [echo, \"{date\"]\n", "a.yaml:4:17: error: t: execution.command[1]: at character 1: the brace is not closed: \"{date\"; write {name}, or "
+      {"command: [echo, \"{date\"]\n",
+       "a.yaml:4:17: error: t: execution.command[1]: at character 1: the brace is not closed: \"{date\"; "
+       "write {name}, or "
        "{{ for a brace itself [bad_template]"},
   };
   for (const Told& row : kRows) {

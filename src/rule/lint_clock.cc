@@ -26,8 +26,9 @@ struct Effect {
   std::string text;
 };
 
-std::optional<Effect> GapEffect(const CronSchedule* cron, const ClockChange& change, CivilTime named,
-                                const Zone& zone) {
+// What is written on purpose (dst: gap) is shown with its date and warned of no more.
+std::optional<Effect> GapEffect(const TriggerRule& trigger, const CronSchedule* cron,
+                                const ClockChange& change, CivilTime named, const Zone& zone) {
   const std::string missing =
       StrCat(FormatTimeOfDay(named.second), " does not exist on ", FormatDay(named.day), " in ", zone.name());
   if (cron != nullptr && cron->cron.wildcard()) {
@@ -36,10 +37,11 @@ std::optional<Effect> GapEffect(const CronSchedule* cron, const ClockChange& cha
                   StrCat(missing, ": \"", cron->cron.expression(),
                          "\" is not due in that hour, which is not made up for")};
   }
+  const Finding::Severity severity = trigger.dst_gap_written ? kHint : kWarning;
   if (cron != nullptr && cron->dst.gap == DstRule::Gap::kSkip) {
-    return Effect{"dst_gap", kWarning, StrCat(missing, ": not due that day (dst: gap: skip)")};
+    return Effect{"dst_gap", severity, StrCat(missing, ": not due that day (dst: gap: skip)")};
   }
-  return Effect{"dst_gap", kWarning,
+  return Effect{"dst_gap", severity,
                 StrCat(missing, ": due at the first instant after it, ", Both(change.at, zone))};
 }
 
@@ -80,15 +82,17 @@ void LintValue(LintContext* context, const LintGroup& group, size_t value) {
     if (!named ||
         Excluded(task, value, change->gap ? change->at : zone.Lookup(*named).first, context->set.config))
       continue;
-    const std::optional<Effect> effect =
-        change->gap ? GapEffect(cron, *change, *named, zone) : OverlapEffect(cron, *named, zone);
+    const std::optional<Effect> effect = change->gap
+                                             ? GapEffect(task.rule().trigger, cron, *change, *named, zone)
+                                             : OverlapEffect(cron, *named, zone);
     if (!effect) continue;
     (change->gap ? gap_told : overlap_told) = true;
     context->Add(
         effect->severity, group,
         {effect->id, "trigger.cron", effect->text,
          change->gap
-             ? "choose a time outside the gap where that is not meant; dst: {gap: skip} leaves that day out"
+             ? "choose a time outside the gap where that is not meant; dst: {gap: skip} leaves that day out, "
+               "{gap: after} says that it is"
              : "choose a time outside the overlap, or dst: {overlap: second} or both, where that is not "
                "meant"});
   }

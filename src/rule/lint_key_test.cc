@@ -12,7 +12,7 @@ std::string Rule(const std::string& id, const std::string& cron, const std::stri
 TEST(LintKey, AWrongVariableIsNamedWithWhatWasMeant) {  // Scenario 97, what a clock can trigger.
   const Linted linted = CheckRules(Rule("b", "0 8 * * *", "b:{busines_date}"));
   EXPECT_EQ(linted.Text("unknown_variable"),
-            "rules.yaml:2:1: error: b: idempotency.business_key: \"b:{busines_date}\" cannot be rendered: "
+            "rules.yaml:7:1: error: b: idempotency.business_key: \"b:{busines_date}\" cannot be rendered: "
             "unknown variable {busines_date}; did you mean {business_date}?; "
             "name a template name, a var or a for_each name that has a value [unknown_variable]");
   const Loaded loaded = LoadRulesFromText({{"rules.yaml", Rule("c", "0 8 * * *", "c:{business_date")}},

@@ -81,6 +81,10 @@ inline constexpr char kBusinessMark = '\x01';
 inline constexpr char kUtcMark = '\x02';
 inline constexpr char kWholeMark = '\x03';
 std::string KeyPattern(const Template& key, const Task& task, size_t value);
+// The pattern of a flag's name without the dates it renders and the separators beside them, so that who sets it
+// and who asks for it meet: "etl.finished_{business_date}" is "etl.finished".
+std::string UndatedName(const std::string& pattern);
+bool RendersDate(const std::string& pattern);
 
 void LintUnsupported(LintContext* context);   // keys of a later version
 void LintTemplates(LintContext* context);     // names in keys, arguments, paths

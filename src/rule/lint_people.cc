@@ -38,11 +38,10 @@ void LintOwner(LintContext* context, const LintGroup& group) {
     return level.first == AlertLevel::kP1 && !level.second.empty();
   });
   if (has_p1) return;
-  context->Add(
-      kWarning, group,
-      {"no_p1_channel", "owner",
-       StrCat("its owner ", name, " has no P1 channel: what must be acted on now reaches nobody"),
-       StrCat("add a channel under owners.", name, ".P1 in duecourse.yaml")});
+  context->Add(kWarning, group,
+               {"no_p1_channel", "owner",
+                StrCat("its owner ", name, " has no P1 channel: what must be acted on now reaches nobody"),
+                StrCat("add a channel under owners.", name, ".P1 in duecourse.yaml")});
 }
 
 void LintSilenced(LintContext* context, const LintGroup& group) {

@@ -148,7 +148,7 @@ TEST(LintRetry, TheBoundOfAttemptsADayCountsOccurrencesValuesAndTheCap) {
 TEST(LintRetry, ARuleOfFourLinesIsToldInOneWhatItImplies) {
   const Linted linted = CheckRules("task_id: t\ncron: \"0 8 * * *\"\ntimezone: UTC\ncommand: /bin/true\n");
   EXPECT_EQ(linted.Text("defaults"),
-            "rules.yaml:1:1: hint: t: trigger: as nothing more is written: it may start until the next one "
+            "rules.yaml:2:1: hint: t: trigger: as nothing more is written: it may start until the next one "
             "is due, within 24 h; "
             "one attempt (and one more if it was lost), no retry; the key is {task}:{scheduled_at}; what is "
             "missed while the "

@@ -7,19 +7,9 @@
 #include "rule/wait_graph.h"
 
 namespace duecourse {
-namespace {
 
-constexpr auto kError = Finding::Severity::kError;
-constexpr auto kWarning = Finding::Severity::kWarning;
-constexpr size_t kToldMax = 20;       // unknown sources told of one group
-constexpr size_t kCycleNamesMax = 6;  // of a cycle; the middle is left out
+static bool IsMark(char c) { return c < ' '; }
 
-std::string PathOf(size_t condition) { return StrCat("trigger.preconditions[", condition, "]"); }
-
-bool IsMark(char c) { return c < ' '; }
-
-// The name of a flag without the dates it renders and the separators beside them, so that who sets it and who
-// asks for it meet: "etl.finished_{business_date}" is "etl.finished".
 std::string UndatedName(const std::string& pattern) {
   constexpr std::string_view kSeparators = "_-.:/";
   std::string name;
@@ -41,6 +31,15 @@ std::string UndatedName(const std::string& pattern) {
 }
 
 bool RendersDate(const std::string& pattern) { return std::any_of(pattern.begin(), pattern.end(), IsMark); }
+
+namespace {
+
+constexpr auto kError = Finding::Severity::kError;
+constexpr auto kWarning = Finding::Severity::kWarning;
+constexpr size_t kToldMax = 20;       // unknown sources told of one group
+constexpr size_t kCycleNamesMax = 6;  // of a cycle; the middle is left out
+
+std::string PathOf(size_t condition) { return StrCat("trigger.preconditions[", condition, "]"); }
 
 class Sources {
  public:

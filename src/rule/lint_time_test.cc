@@ -45,6 +45,15 @@ TEST(LintTime, AGapIsNamedWithItsDateAndBothInstants) {
       std::string::npos);
   EXPECT_NE(CheckRules(Rule("30 2 * * *", ny, "dst: {gap: skip}\n")).Text("dst_gap").find("not due that day"),
             std::string::npos);
+  // What somebody has decided is shown, not warned of.
+  EXPECT_EQ(CheckRules(Rule("30 2 * * *", ny)).Of("dst_gap").at(0).severity, Finding::Severity::kWarning);
+  for (const char* written : {"dst: {gap: skip}\n", "dst: {gap: after}\n"}) {
+    EXPECT_EQ(CheckRules(Rule("30 2 * * *", ny, written)).Of("dst_gap").at(0).severity,
+              Finding::Severity::kHint)
+        << written;
+  }
+  EXPECT_EQ(CheckRules(Rule("30 2 * * *", ny, "dst: {overlap: second}\n")).Of("dst_gap").at(0).severity,
+            Finding::Severity::kWarning);
   EXPECT_NE(
       CheckRules(Rule("*/20 2 * * *", ny)).Text("dst_named_hour").find("02:00 does not exist on 2026-03-08"),
       std::string::npos);

@@ -15,10 +15,11 @@ std::string On(const std::string& task) { return "preconditions: [{task: " + tas
 
 TEST(LintWait, AnUnknownUpstreamIsAnErrorWithWhatWasMeant) {
   const Linted linted = CheckRules(Waiting("load", On("extarct")) + Waiting("extract", ""));
-  EXPECT_EQ(linted.Text("unknown_upstream"),
-            "rules.yaml:2:1: error: load: trigger.preconditions[0]: waits for the task extarct, which is not "
-            "in the rules; did "
-            "you mean extract? [unknown_upstream]");
+  EXPECT_EQ(
+      linted.Text("unknown_upstream"),
+      "rules.yaml:9:17: error: load: trigger.preconditions[0]: waits for the task extarct, which is not "
+      "in the rules; did "
+      "you mean extract? [unknown_upstream]");
   EXPECT_TRUE(HasErrors(linted.findings));
   const Linted by_name =
       CheckRules(Waiting("a_load", On("\"{task}_in\"")) +
@@ -120,6 +121,42 @@ TEST(LintWait, AnUpstreamThatDoesNotRunThatDayIsNamedWithTheDay) {
     } else {
       EXPECT_NE(linted.Text("upstream_not_that_day").find(row.text), std::string::npos)
           << row.mine << " " << row.upstream << "\n"
+          << linted.All();
+    }
+  }
+}
+
+TEST(LintWait, AFlagThatATaskSetsIsMissedOnTheDaysThatTaskDoesNotRun) {
+  const struct {
+    const char* mine;
+    const char* setter;
+    const char* name;  // as it is set
+    const char* more;  // of who waits
+    const char* text;  // empty: it is always set
+  } rows[] = {
+      {"0 8 * * *", "0 2 * * *", "load.done", "depends_on: [load.done]\n", ""},
+      {"0 8 * * *", "0 2 * * 1-5", "load.done", "depends_on: [load.done]\n",
+       "waits in vain for the flag load.done: due 2026-02-14T08:00:00+00:00, it asks for the business date "
+       "2026-02-14 (Saturday), and up, which sets it, has no occurrence for that date due before its window "
+       "ends"},
+      {"0 8 * * *", "0 2 * * 1-5", "load.done_{business_date}",
+       "depends_on: [\"load.done_{business_date}\"]\n", "(Saturday)"},
+      {"0 8 * * 1-5", "0 2 * * 1-5", "load.done", "depends_on: [load.done]\n", ""},
+      {"0 8 * * *", "0 9 * * *", "load.done", "depends_on: [load.done]\n", ""},  // later, but in the window
+      {"0 8 * * *", "0 2 * * 1-5", "health", "depends_on: [health]\n", ""},      // others set it too
+      {"0 8 * * *", "0 2 * * 1-5", "load.done",
+       "preconditions: [{type: flag, name: load.done, dated: false, why: x}]\n", ""},
+  };
+  for (const auto& row : rows) {
+    const Linted linted =
+        CheckRules(Waiting("t", "", row.more, row.mine) +
+                   Waiting("up", "", StrCat("on_success: {set: [\"", row.name, "\"]}\n"), row.setter));
+    if (*row.text == '\0') {
+      EXPECT_FALSE(linted.Has("upstream_not_that_day")) << row.mine << " " << row.setter << "\n"
+                                                        << linted.All();
+    } else {
+      EXPECT_NE(linted.Text("upstream_not_that_day").find(row.text), std::string::npos)
+          << row.mine << " " << row.setter << "\n"
           << linted.All();
     }
   }

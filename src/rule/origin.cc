@@ -1,5 +1,7 @@
 #include "rule/origin.h"
 
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/file.h"
@@ -38,9 +40,15 @@ Origins Origins::Of(std::string_view text, const std::string& task_id) {
   SplitRules(text, reader, [&](RuleSource source) {
     if (NameOfRule(source).id != task_id || !origins.places_.empty()) return;
     NormalizeRule(source.rule, reader);
-    Collect(source.rule, "", &origins.places_);
-    if (source.name.kind == YamlNode::Kind::kScalar) origins.places_.emplace("task_id", source.name.place);
+    origins = OfRule(source.name, source.rule);
   });
+  return origins;
+}
+
+Origins Origins::OfRule(const YamlNode& name, const YamlNode& rule) {
+  Origins origins;
+  Collect(rule, "", &origins.places_);
+  if (name.kind == YamlNode::Kind::kScalar) origins.places_.emplace("task_id", name.place);
   return origins;
 }
 
@@ -55,6 +63,57 @@ YamlPlace Origins::FindAround(const std::string& path) const {
     if (place.line > 0) return place;
   }
   return {};
+}
+
+namespace {
+
+// The place of the key that a finding names. What is due is one of three keys; the lease has two homes.
+YamlPlace PlaceOf(const Origins& origins, const std::string& path) {
+  constexpr std::string_view kLease = "lease";
+  std::vector<std::string> names = {path};
+  if (path == "trigger.cron") names.insert(names.end(), {"trigger.every", "trigger.at"});
+  if (path.starts_with(kLease)) names = {StrCat("trigger.", path)};
+  for (const std::string& name : names) {
+    if (YamlPlace place = origins.Find(name); place.line > 0) return place;
+  }
+  if (YamlPlace place = origins.FindAround(names.front()); place.line > 0) return place;
+  return origins.Find("task_id");
+}
+
+}  // namespace
+
+void PlaceInText(std::string_view text, const std::string& file, std::vector<Finding>* findings) {
+  std::unordered_map<std::string, std::vector<Finding*>> of_task;
+  for (Finding& finding : *findings) {
+    bool placed = finding.column > 1;  // lint's own place is the line's beginning
+    if (finding.file == file && !finding.task.empty() && !placed) of_task[finding.task].push_back(&finding);
+  }
+  if (of_task.empty()) return;
+  FindingList unused;
+  Reader reader("", unused);
+  SplitRules(text, reader, [&](RuleSource source) {
+    auto at = of_task.find(NameOfRule(source).id);
+    if (at == of_task.end()) return;
+    NormalizeRule(source.rule, reader);
+    Origins origins = Origins::OfRule(source.name, source.rule);
+    for (Finding* finding : at->second) {
+      YamlPlace place = PlaceOf(origins, finding->path);
+      if (place.line == 0) continue;
+      finding->line = place.line;
+      finding->column = place.column;
+    }
+    of_task.erase(at);  // of two rules with one name the first was kept
+  });
+}
+
+void PlaceFindings(const RuleSet& set, std::vector<Finding>* findings) {
+  std::set<std::string> files;
+  for (const Finding& finding : *findings) files.insert(finding.file);
+  for (const RuleFile& file : set.files) {
+    if (files.count(file.path) == 0) continue;
+    Result<std::string> text = ReadFile(file.path, kYamlMaxBytes);
+    if (text.ok() && Sha256Hex(*text) == file.hash) PlaceInText(*text, file.path, findings);
+  }
 }
 
 std::string PrintEffective(const Task& task, const RuleSet& set) {

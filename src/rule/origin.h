@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/yaml.h"
+#include "rule/ruleset.h"
 
 namespace duecourse {
 
@@ -23,7 +25,18 @@ class Origins {
   bool empty() const { return places_.empty(); }
 
  private:
+  friend void PlaceInText(std::string_view, const std::string&, std::vector<Finding>*);
+  static Origins OfRule(const YamlNode& name, const YamlNode& rule);
+
   std::map<std::string, YamlPlace> places_;
 };
+
+// Findings of lint stand at their task's first line; these move each to the key it is about: where it is
+// written, else at the block around it, else at the rule. Every file is read once more, rule by rule; one
+// that has changed since it was loaded is left alone, as are findings without a task or with a column of
+// their own.
+void PlaceFindings(const RuleSet& set, std::vector<Finding>* findings);
+// The same for one text that is known as `file`.
+void PlaceInText(std::string_view text, const std::string& file, std::vector<Finding>* findings);
 
 }  // namespace duecourse

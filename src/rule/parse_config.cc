@@ -22,8 +22,8 @@ constexpr size_t kDaysListedMax = 100'000;
 std::string SamePlace(std::string_view key) { return std::string(key); }
 constexpr TreeTable kConfigTable = {ConfigKeysAt, SamePlace};
 
-// What is wrong with an entry of file_roots; empty where nothing is. Whether the folder is there is seen when a
-// file is asked for: rules are checked on other machines too.
+// What is wrong with an entry of file_roots; empty where nothing is. Whether the folder is there is seen when
+// a file is asked for: rules are checked on other machines too.
 std::string FolderFault(std::string_view text) {
   const char* wrong = nullptr;
   if (Trim(text).empty()) wrong = "is empty; write the folder, e.g. /data";

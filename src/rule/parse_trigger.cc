@@ -139,6 +139,7 @@ void RuleParts::ParseSchedule(const MapView& trigger) {
       CronSchedule by_cron{*parsed, {}};
       MapView rule(reader_, dst);
       reader_.Choose(rule.Get("gap"), kGapNames, &by_cron.dst.gap);
+      body_.trigger.dst_gap_written = rule.Has("gap");
       reader_.Choose(rule.Get("overlap"), kOverlapNames, &by_cron.dst.overlap);
       schedule.kind = std::move(by_cron);
     } else {

@@ -170,6 +170,7 @@ std::string HashRule(const RuleBody& rule) {
   RuleBody plain = rule;
   plain.key_written = rule.business_key.text() != kDefaultKey;
   plain.retry.written = false;
+  plain.trigger.dst_gap_written = false;
   return Sha256Hex(WriteYaml(RuleTree(plain, false)));
 }
 

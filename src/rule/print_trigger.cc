@@ -39,7 +39,8 @@ void PutDst(const RuleBody& rule, bool effective, TreePrinter* tree) {
   const auto* cron = std::get_if<CronSchedule>(&rule.trigger.schedule.kind);
   if (cron == nullptr) return;
   TreePrinter dst(effective);
-  dst.Put("gap", NameOf(kGapNames, cron->dst.gap), cron->dst.gap == DstRule::Gap::kAfter);
+  dst.Put("gap", NameOf(kGapNames, cron->dst.gap),
+          cron->dst.gap == DstRule::Gap::kAfter && !rule.trigger.dst_gap_written);
   dst.Put("overlap", NameOf(kOverlapNames, cron->dst.overlap), cron->dst.overlap == DstRule::Overlap::kFirst);
   tree->Put("dst", dst.Take());
 }

@@ -39,6 +39,7 @@ struct TriggerRule {
   BusinessDateRule business_date;
   WindowSpec window;
   bool window_end_written = false;
+  bool dst_gap_written = false;  // somebody has decided what a time that does not exist means
   uint8_t days = 0x7f;         // bit n = weekday n, judged on the day the window opens
   bool workdays_only = false;  // allow_weekend: false or days: workdays; with `calendar` where one is named
   std::optional<CivilDay> until;  // last local day on which an occurrence may be due

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "rule/lint.h"
+#include "rule/origin.h"
 
 namespace duecourse {
 
@@ -64,10 +69,41 @@ inline Linted LintRules(const std::string& rules, const std::string& now, bool t
   options.now = *ParseUtc(now);
   options.thorough = thorough;
   result.findings = Lint(*loaded.set, options);
+  PlaceInText(rules, "rules.yaml", &result.findings);
   return result;
 }
 inline Linted CheckRules(const std::string& rules, const std::string& now = "2026-02-10T00:00:00Z") {
   return LintRules(rules, now, true);
+}
+
+// ---- what the code says
+
+inline std::string SourceFile(const std::string& path) {
+  const Result<std::string> text = ReadFile(StrCat(DUECOURSE_SOURCE_DIR, "/", path), 1 << 20);
+  EXPECT_TRUE(text.ok()) << path;
+  return text.ok() ? *text : "";
+}
+inline std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
+  std::set<std::string> found;
+  const std::regex expression(pattern);
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), expression); it != std::sregex_iterator();
+       ++it) {
+    found.insert((*it)[1]);
+  }
+  return found;
+}
+// The ids of all findings of lint.
+inline std::set<std::string> LintIds() {
+  std::set<std::string> ids;
+  for (const char* name : {"key", "people", "retry", "schedule", "clock", "sources", "template", "unique",
+                           "upstream", "written"}) {
+    const std::string code = SourceFile(StrCat("src/rule/lint_", name, ".cc"));
+    for (const char* pattern : {"\\{\\s*\"([a-z0-9]+_[a-z0-9_]+|defaults)\",", "comes \\? \"([a-z_]+)\"",
+                                "comes \\? \"[a-z_]+\" : \"([a-z_]+)\""}) {
+      ids.merge(Matches(code, pattern));
+    }
+  }
+  return ids;
 }
 
 }  // namespace duecourse

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "rule/lint.h"
+#include "rule/origin.h"
 #include "web/daemon.h"
 
 namespace duecourse {
@@ -19,6 +20,7 @@ std::vector<Finding> CheckForServe(const Loaded& loaded, Instant now) {
   std::vector<Finding> more = Lint(*loaded.set, options);
   out.insert(out.end(), more.begin(), more.end());
   std::erase_if(out, [](const Finding& finding) { return finding.severity != Finding::Severity::kError; });
+  if (!more.empty()) PlaceFindings(*loaded.set, &out);
   return out;
 }
 
