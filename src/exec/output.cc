@@ -47,11 +47,16 @@ Status WriteBytes(const std::string& path, int flags, std::string_view bytes) {
   return {};
 }
 
-// mkdir, where it is not there yet.
+// mkdir of it and of the folder above it, where they are not there yet. Never of the data folder: one that
+// was moved away must be missed, not made anew.
 Status MakeFolder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  if (errno != ENOENT) return Error(StrCat(path, ": ", ErrnoText(errno)));
-  return MakeFolders(path, 0700);
+  auto make = [](const std::string& folder) {
+    return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
+  };
+  int error = make(path);
+  if (error == ENOENT) error = make(ParentFolder(path));
+  if (error == 0) error = make(path);
+  return error == 0 ? Status() : Status(Error(StrCat(path, ": ", ErrnoText(error))));
 }
 
 void RemoveOutput(const std::string& data_folder, std::string_view line) {

@@ -93,6 +93,10 @@ StoreFault FaultOf(const DbStatus& status, bool committing, bool mounted_read_on
   return fault;
 }
 
+bool IsDamage(const DbStatus& status) {
+  return (status.code == DbCode::kCorrupt || status.code == DbCode::kNotADb) && status.extended != 0;
+}
+
 std::string RecoverySteps(const std::string& database) {
   return StrCat(
       "It was left as it is. 1. Keep a copy of its folder. 2. Look: sqlite3 -readonly ", database,

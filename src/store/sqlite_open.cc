@@ -237,22 +237,27 @@ StoreFault SqliteStore::OpenDatabase(const OpenRequest& request) {
 
 StoreFault SqliteStore::TakeFolder(const OpenRequest& request, bool& created) {
   StoreOwner owner{request.node, request.incarnation, request.boot_id, request.zone_data};
+  const bool again = !owned_id_.empty();
+  const bool make = request.init && !again;
   // Before anything is made or locked there: an empty mount point is left as it is.
-  if (StoreFault fault = folder_.CheckEverMade(); !request.init && fault.kind != StoreFault::Kind::kNone) {
-    return fault;
-  }
-  if (StoreFault fault = folder_.Prepare(request.allow_unsafe_durability);
-      fault.kind != StoreFault::Kind::kNone) {
-    return fault;
-  }
-  if (StoreFault fault = folder_.Lock(owner, clock_.Wall()); fault.kind != StoreFault::Kind::kNone)
-    return fault;
-  bool found = false;
-  StoreFault fault = folder_.Inspect(request.init, clock_.Wall(), found);
+  StoreFault fault = again ? folder_.CheckStill(owned_id_) : make ? StoreFault() : folder_.CheckEverMade();
   if (fault.kind != StoreFault::Kind::kNone) return fault;
+  fault = folder_.Prepare(make, request.allow_unsafe_durability);
+  if (fault.kind != StoreFault::Kind::kNone) return fault;
+  fault = folder_.Lock(owner, clock_.Wall());
+  if (fault.kind != StoreFault::Kind::kNone) return fault;
+  bool found = false;
+  fault = folder_.Inspect(make, clock_.Wall(), found);
+  if (fault.kind != StoreFault::Kind::kNone) return fault;
+  if (!found && !make) return folder_.CheckStill(owned_id_);  // it went away this very moment
   created = !found;
   fault = found ? Examine() : Create();
   if (fault.kind != StoreFault::Kind::kNone) return fault;
+  if (again && store_id_ != owned_id_) {
+    return MakeFault(StoreFault::Kind::kVanished,
+                     StrCat(folder_.DatabasePath(), ": is store ", store_id_, ", but the daemon works with store ",
+                            owned_id_, ". Nothing starts; put the right one back"));
+  }
   return CheckId();
 }
 
@@ -313,6 +318,7 @@ Result<OpenReply> SqliteStore::Open(const OpenRequest& request) {
   }
   folder_.LayBallast();
   open_ = true;
+  owned_id_ = store_id_;
   return reply;
 }
 

@@ -137,6 +137,104 @@ TEST_F(SqliteOpen, S84ADamagedStoreIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(Plan("r2", "done-key", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
 }
 
+// ---- while it is open
+TEST_F(SqliteOpen, S84AFolderThatWasMovedAwayIsMissedAndNeverMadeAnew) {
+  Result<OpenReply> first = Open(/*init=*/true);
+  ASSERT_TRUE(first.ok());
+  Plan("r-done", "done-key", RunState::kSuccess);
+  OpenRequest again = RequestOf("i1");
+  again.init = true;  // whatever is asked
+  const std::string aside = scratch_.path() + "/aside";
+  enum class Left { kNothing, kEmptyFolder, kAnotherStore };
+  for (Left left : {Left::kNothing, Left::kEmptyFolder, Left::kAnotherStore}) {
+    SCOPED_TRACE(static_cast<int>(left));
+    fs::rename(Folder(), aside);
+    if (left == Left::kEmptyFolder) fs::create_directory(Folder());
+    if (left == Left::kAnotherStore) {
+      std::unique_ptr<Store> other = NewSqliteStore(Folder(), clock_);
+      OpenRequest request = RequestOf("other");
+      request.init = true;
+      ASSERT_TRUE(other->Open(request).ok());
+      other->Close();
+    }
+    StoreFault fault = store_->Heartbeat(clock_.wall);
+    EXPECT_EQ(fault.kind, StoreFault::Kind::kVanished) << fault.message;
+    EXPECT_TRUE(fault.reopen);
+    for (int i = 0; i < 2; ++i) {
+      Result<OpenReply> refused = store_->Open(again);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(LastFault(), StoreFault::Kind::kVanished);
+      EXPECT_NE(refused.error().message().find("Nothing starts"), std::string::npos) << refused.error().message();
+    }
+    EXPECT_EQ(fs::exists(Folder()), left != Left::kNothing);
+    EXPECT_TRUE(left != Left::kEmptyFolder || fs::is_empty(Folder())) << "something was made there";
+    fs::remove_all(Folder());
+    fs::rename(aside, Folder());
+    Result<OpenReply> back = store_->Open(again);
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    EXPECT_EQ(back->store_id, first->store_id);
+    EXPECT_EQ(Plan("r2", "done-key", RunState::kScheduled).runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+  }
+}
+
+TEST_F(SqliteOpen, DamageWhileItIsOpenIsSeenAtTheNextCommitWhereTheFileBeginsOrEnds) {
+  struct Row {
+    const char* what;
+    void (*damage)(const std::string& path);
+  };
+  const Row rows[] = {
+      {"its first pages overwritten",
+       [](const std::string& path) {
+         std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+         file << std::string(8 * 4096, 'x');
+       }},
+      {"cut off", [](const std::string& path) { fs::resize_file(path, 4096); }},
+      {"emptied", [](const std::string& path) { fs::resize_file(path, 0); }}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    fs::remove_all(Folder());
+    ASSERT_TRUE(Open(/*init=*/true).ok());
+    row.damage(Path("store.db"));
+    StoreFault fault = store_->Heartbeat(clock_.wall);
+    EXPECT_EQ(fault.kind, StoreFault::Kind::kCorrupt) << fault.message;
+    EXPECT_TRUE(fault.reopen);
+    EXPECT_NE(fault.message.find("Restore the newest backup"), std::string::npos) << fault.message;
+    EXPECT_FALSE(store_->Open(RequestOf("again")).ok());
+    EXPECT_EQ(LastFault(), StoreFault::Kind::kCorrupt);
+  }
+}
+
+TEST_F(SqliteOpen, AReaderThatMeetsDamageSaysSo) {
+  MakeStore();
+  std::string bytes = Bytes(Path("store.db"));
+  for (size_t i = 4096; i < bytes.size(); ++i) bytes[i] = 'x';  // all but the first page
+  SetBytes(Path("store.db"), bytes);
+  std::vector<std::string> seen;
+  Result<std::unique_ptr<StoreReader>> reader =
+      NewSqliteReader(Folder(), [&seen](const std::string& message) { seen.push_back(message); });
+  EXPECT_FALSE(reader.ok() && (*reader)->Runs({}).ok());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_NE(seen[0].find(Path("store.db")), std::string::npos) << seen[0];
+}
+
+TEST_F(SqliteOpen, ALockWhoseFileWasRemovedIsTakenAgainOrIsTheOthers) {
+  ASSERT_TRUE(Open(/*init=*/true).ok());
+  fs::remove(Path("owner.lock"));
+  StoreFault fault = store_->Heartbeat(clock_.wall);
+  EXPECT_EQ(fault.kind, StoreFault::Kind::kVanished) << fault.message;
+  EXPECT_NE(fault.message.find("owner.lock"), std::string::npos);
+  ASSERT_TRUE(store_->Open(RequestOf("i1")).ok());
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kNone);
+
+  fs::remove(Path("owner.lock"));
+  std::unique_ptr<Store> second = NewSqliteStore(Folder(), clock_);
+  ASSERT_TRUE(second->Open(RequestOf("i9")).ok()) << "nothing says that it has an owner";
+  EXPECT_EQ(store_->Heartbeat(clock_.wall).kind, StoreFault::Kind::kVanished) << "two would claim";
+  EXPECT_FALSE(store_->Open(RequestOf("i1")).ok());
+  EXPECT_EQ(LastFault(), StoreFault::Kind::kOwned);
+  EXPECT_EQ(second->Heartbeat(clock_.wall).kind, StoreFault::Kind::kNone);
+}
+
 // After a kill the log holds what the database does not have yet.
 TEST_F(SqliteOpen, WhatAKillLeftBehindIsReadFromTheLogAndItsDamageChangesNothing) {
   ASSERT_TRUE(Open(/*init=*/true).ok());

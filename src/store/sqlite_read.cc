@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "store/sql_rows.h"
+#include "store/sqlite_fault.h"
 #include "store/sqlite_store.h"
 
 namespace duecourse {
@@ -155,7 +156,9 @@ std::optional<std::string> UnlessEmpty(const std::string& text) {
 
 class SqliteReader : public StoreReader {
  public:
-  explicit SqliteReader(Database database) { session_.db() = std::move(database); }
+  SqliteReader(Database database, DamageSeen damage) : damage_(std::move(damage)) {
+    session_.db() = std::move(database);
+  }
 
   Result<std::vector<Run>> Runs(const RunFilter& filter) override {
     std::string states;
@@ -238,7 +241,7 @@ class SqliteReader : public StoreReader {
       session_.One(
           kLastResult, [&](Put& put) { put << task; }, [&](Take& take) { rows.push_back(TakeRun(take)); });
     }
-    if (session_.failed()) return Error(session_.failure().message);
+    if (session_.failed()) return Failure();
     return rows;
   }
 
@@ -252,17 +255,23 @@ class SqliteReader : public StoreReader {
       rows.push_back(take_row(take));
       return true;
     });
-    if (session_.failed()) return Error(session_.failure().message);
+    if (session_.failed()) return Failure();
     return rows;
   }
 
+  Error Failure() {
+    if (damage_ && IsDamage(session_.failure())) damage_(session_.failure().message);
+    return Error(session_.failure().message);
+  }
+
   SqlSession session_;
+  DamageSeen damage_;
 };
 
 }  // namespace
 
-std::unique_ptr<StoreReader> NewSqliteReader(Database database) {
-  return std::make_unique<SqliteReader>(std::move(database));
+std::unique_ptr<StoreReader> NewSqliteReader(Database database, DamageSeen damage) {
+  return std::make_unique<SqliteReader>(std::move(database), std::move(damage));
 }
 
 }  // namespace duecourse

@@ -95,7 +95,7 @@ StoreFault SqliteStore::Refused(const DbStatus& status, bool committing) {
   return fault;
 }
 
-StoreFault SqliteStore::Usable() const {
+StoreFault SqliteStore::Usable() {
   if (dead_.kind == StoreFault::Kind::kNone) {
     CHECK(open_);
     return folder_.CheckThere();
@@ -172,6 +172,11 @@ std::vector<StoreReply> SqliteStore::Commit(const std::vector<StoreCall>& batch,
   return Transact(batch, fault);
 }
 
+void SqliteStore::Relax() {
+  // What fails here fails again, and is told, at the next commit.
+  if (open_) static_cast<void>(session_.db().Execute("PRAGMA shrink_memory"));
+}
+
 StoreFault SqliteStore::Heartbeat(Instant now) {
   StoreFault fault = Usable();
   if (fault.kind != StoreFault::Kind::kNone) {
@@ -193,7 +198,11 @@ StoreFault SqliteStore::Heartbeat(Instant now) {
   }
   const bool was_full = std::exchange(disk_was_full_, false);
   std::string closed = ClosedBecause();
-  if (!closed.empty()) return MakeFault(StoreFault::Kind::kFull, closed);
+  if (!closed.empty()) {
+    fault = MakeFault(StoreFault::Kind::kFull, closed);
+    fault.claims_only = true;
+    return fault;
+  }
   if (was_full) folder_.LayBallast();
   return {};
 }
@@ -242,7 +251,7 @@ Result<Snapshot> SqliteStore::Load() {
   return Error(last_fault_.message);
 }
 
-static Result<std::unique_ptr<StoreReader>> ReaderOf(const std::string& path) {
+static Result<std::unique_ptr<StoreReader>> ReaderOf(const std::string& path, const DamageSeen& damage) {
   DbOptions options;
   options.read_only = true;
   options.busy_timeout = kReaderWait;
@@ -250,11 +259,16 @@ static Result<std::unique_ptr<StoreReader>> ReaderOf(const std::string& path) {
   options.wal_checkpoint_pages = 0;
   Database database;
   DbStatus status = Database::Open(path, options, database);
-  if (!status.ok()) return Error(status.message);
-  return NewSqliteReader(std::move(database));
+  if (!status.ok()) {
+    if (damage && IsDamage(status)) damage(status.message);
+    return Error(status.message);
+  }
+  return NewSqliteReader(std::move(database), damage);
 }
 
-Result<std::unique_ptr<StoreReader>> SqliteStore::NewReader() { return ReaderOf(folder_.DatabasePath()); }
+Result<std::unique_ptr<StoreReader>> SqliteStore::NewReader() {
+  return ReaderOf(folder_.DatabasePath(), {});
+}
 
 Status SqliteStore::Backup(const std::string& path) {
   last_fault_ = Usable();
@@ -281,8 +295,8 @@ std::unique_ptr<Store> NewSqliteStore(const std::string& folder, const Clock& cl
   return std::make_unique<SqliteStore>(folder, clock);
 }
 
-Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder) {
-  return ReaderOf(StoreFolder(folder).DatabasePath());
+Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder, DamageSeen damage) {
+  return ReaderOf(StoreFolder(folder).DatabasePath(), damage);
 }
 
 }  // namespace duecourse

@@ -27,6 +27,7 @@ class SqliteStore : public Store {
   Result<Snapshot> Load() override;
   std::vector<StoreReply> Commit(const std::vector<StoreCall>& batch, StoreFault& fault) override;
   StoreFault Heartbeat(Instant now) override;
+  void Relax() override;
   Result<std::unique_ptr<StoreReader>> NewReader() override;
   Status Backup(const std::string& path) override;
   StoreFault last_fault() const override { return last_fault_; }
@@ -42,7 +43,7 @@ class SqliteStore : public Store {
   StoreFault TakeOver(const OpenRequest& request, OpenReply& reply);
 
   StoreFault Refused(const DbStatus& status, bool committing = false);
-  StoreFault Usable() const;
+  StoreFault Usable();
   std::vector<StoreReply> Transact(const std::vector<StoreCall>& batch, StoreFault& fault);
   void NoteAlive(Instant now);
   StoreFault KeepHouse();
@@ -53,6 +54,7 @@ class SqliteStore : public Store {
   SqlSession session_;
   SqliteCalls calls_;
   std::string store_id_;
+  std::string owned_id_;  // of the first Open that went well: no other store is ever opened in its place
   std::string incarnation_;
   bool open_ = false;
   StoreFault dead_;        // why the handle is done for, if it is
@@ -66,6 +68,6 @@ class SqliteStore : public Store {
 // newer than that.
 DbStatus Migrate(SqlSession& session);
 Result<int64_t> SchemaOf(SqlSession& session);
-std::unique_ptr<StoreReader> NewSqliteReader(Database database);
+std::unique_ptr<StoreReader> NewSqliteReader(Database database, DamageSeen damage);
 
 }  // namespace duecourse

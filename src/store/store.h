@@ -13,6 +13,7 @@
 // NewReader and belong each to the thread that uses them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ struct StoreFault {
   bool outcome_unknown = false;  // the commit may have happened
   bool reopen =
       false;  // this handle is done for: Open again, then Load; until then every call fails like this
-  std::string message;  // for the person on call, with what to do
+  std::string message;       // for the person on call, with what to do
+  bool claims_only = false;  // a warning: nothing is claimed, all else is still taken
 };
 
 struct OpenRequest {
@@ -112,7 +114,8 @@ class Store {
   virtual ~Store() = default;
   // Takes ownership of the store, or says who has it. Leases of a predecessor proven dead end at once; those
   // of the same incarnation, which opens again after a fault, go on. What is damaged, foreign or newer is
-  // refused and left as it is.
+  // refused and left as it is. A Store that was open once opens that very store again, and makes nothing,
+  // whatever `init` says.
   virtual Result<OpenReply> Open(const OpenRequest& request) = 0;
   virtual Result<Snapshot> Load() = 0;
   // One transaction. On a fault (`fault` is set) no reply is to be trusted.
@@ -121,6 +124,8 @@ class Store {
   // probe of a store that was in trouble, and the time for upkeep. kFull may be a warning: the disk is nearly
   // full, claims are refused (store_unavailable), and all else is still stored.
   virtual StoreFault Heartbeat(Instant now) = 0;
+  // Gives back the memory that only makes it quicker; called when much was done and little is being done.
+  virtual void Relax() {}
   virtual Result<std::unique_ptr<StoreReader>> NewReader() = 0;
   // A consistent copy, readable by its owner only, at a path that must not exist. Blocks as long as copying
   // takes.
@@ -135,7 +140,10 @@ class Store {
 // outlive it.
 std::unique_ptr<Store> NewSqliteStore(const std::string& folder, const Clock& clock);
 // A reader of the store in that folder, for any thread; needs no Store object and never blocks on the writer.
-Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder);
+// `damage` is called, on the reader's thread, where it meets a file that SQLite calls malformed: the writer may
+// go on for long without touching those pages.
+using DamageSeen = std::function<void(const std::string& message)>;
+Result<std::unique_ptr<StoreReader>> NewSqliteReader(const std::string& folder, DamageSeen damage = {});
 // Content lives in `disk`, so that it survives the Store object as a file would; one open owner at a time.
 class MemoryDisk;
 std::shared_ptr<MemoryDisk> NewMemoryDisk();

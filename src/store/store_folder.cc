@@ -83,9 +83,11 @@ StoreFault OwnedBy(const std::string& path) {
 
 }  // namespace
 
-StoreFault StoreFolder::Prepare(bool allow_unsafe_durability) const {
-  if (Status made = MakeFolders(path_, 0700); !made.ok()) {
-    return MakeFault(StoreFault::Kind::kIo, StrCat("no folder for the store: ", made.error().message()));
+StoreFault StoreFolder::Prepare(bool make, bool allow_unsafe_durability) const {
+  if (make) {
+    if (Status made = MakeFolders(path_, 0700); !made.ok()) {
+      return MakeFault(StoreFault::Kind::kIo, StrCat("no folder for the store: ", made.error().message()));
+    }
   }
   struct statfs info {};
   if (statfs(path_.c_str(), &info) != 0) return FromErrno(path_, "look at its file system", errno);
@@ -134,7 +136,17 @@ StoreFault StoreFolder::CheckEverMade() const {
              "a new store here; if there was one, its disk is not mounted or --data names another folder"));
 }
 
-StoreFault StoreFolder::Inspect(bool init, Instant now, bool& found) const {
+StoreFault StoreFolder::CheckStill(const std::string& store_id) const {
+  if (!Exists(DatabasePath())) return Gone();
+  Result<std::string> id = ReadId();
+  if (!id.ok()) return MakeFault(StoreFault::Kind::kVanished, id.error().message());
+  if (id->empty() || *id == store_id) return {};
+  return MakeFault(StoreFault::Kind::kVanished,
+                   StrCat(path_, ": holds store ", *id, ", but the daemon works with store ", store_id,
+                          ": another folder was put here. Nothing starts; put the right one back"));
+}
+
+StoreFault StoreFolder::Inspect(bool init, Instant now, bool& found) {
   const std::string database = DatabasePath();
   found = Exists(database);
   if (found) return InspectDatabase();
@@ -159,29 +171,43 @@ StoreFault StoreFolder::Inspect(bool init, Instant now, bool& found) const {
   return {};
 }
 
-StoreFault StoreFolder::InspectDatabase() const {
+// False, with errno, where it cannot be opened.
+bool StoreFolder::Look() {
   const std::string database = DatabasePath();
+  if (database_.valid() && SameFile(database_.get(), database)) return true;
   Fd fd(open(database.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return FromErrno(database, "open", errno);
+  if (!fd.valid()) return false;
+  database_ = std::move(fd);
+  return true;
+}
+
+// What is wrong with the first bytes; empty where nothing is.
+std::string StoreFolder::HeaderFault() const {
+  unsigned char header[kHeaderBytes] = {};
+  ssize_t got = pread(database_.get(), header, sizeof header, 0);
+  if (got < 0) return StrCat("cannot be read: ", ErrnoText(errno));
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  bool is_sqlite = got == static_cast<ssize_t>(kHeaderBytes) &&
+                   std::equal(kMagic.begin(), kMagic.end(), header,
+                              [](char a, unsigned char b) { return static_cast<unsigned char>(a) == b; });
+  if (!is_sqlite) return "is no SQLite database: damaged at its beginning, or another program's file";
+  int64_t id = 0;
+  for (size_t i = 0; i < 4; ++i) id = id << 8 | header[kApplicationIdOffset + i];
+  return id == kApplicationId ? "" : "is a database of another application, not a store of duecourse";
+}
+
+StoreFault StoreFolder::InspectDatabase() {
+  const std::string database = DatabasePath();
+  if (!Look()) return FromErrno(database, "open", errno);
   struct stat info {};
-  if (fstat(fd.get(), &info) != 0) return FromErrno(database, "look at", errno);
+  if (fstat(database_.get(), &info) != 0) return FromErrno(database, "look at", errno);
   auto refuse = [&](const std::string& what) {
     return MakeFault(StoreFault::Kind::kCorrupt, StrCat(database, ": ", what, ". ", RecoverySteps(database)));
   };
   if (!S_ISREG(info.st_mode)) return refuse("is no regular file");
   if (info.st_size == 0) return refuse("is empty (0 bytes); a store never is");
-  unsigned char header[kHeaderBytes] = {};
-  ssize_t got = pread(fd.get(), header, sizeof header, 0);
-  if (got < 0) return FromErrno(database, "read", errno);
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  bool is_sqlite = got == static_cast<ssize_t>(kHeaderBytes) &&
-                   std::equal(kMagic.begin(), kMagic.end(), header,
-                              [](char a, unsigned char b) { return static_cast<unsigned char>(a) == b; });
-  if (!is_sqlite) return refuse("is no SQLite database: damaged at its beginning, or another program's file");
-  int64_t id = 0;
-  for (size_t i = 0; i < 4; ++i) id = id << 8 | header[kApplicationIdOffset + i];
-  if (id != kApplicationId) return refuse("is a database of another application, not a store of duecourse");
-  return {};
+  std::string fault = HeaderFault();
+  return fault.empty() ? StoreFault() : refuse(fault);
 }
 
 Result<std::string> StoreFolder::ReadId() const {
@@ -202,24 +228,47 @@ Status StoreFolder::WriteId(const std::string& store_id, Instant created_at) con
 
 void StoreFolder::Remember() {
   struct stat info {};
-  if (stat(DatabasePath().c_str(), &info) != 0) return;
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
+  size_ = Look() && fstat(database_.get(), &info) == 0 ? info.st_size : 0;
 }
 
-StoreFault StoreFolder::CheckThere() const {
-  struct stat info {};
-  bool there = stat(DatabasePath().c_str(), &info) == 0;
-  if (there && info.st_dev == device_ && info.st_ino == inode_) return {};
-  StoreFault fault = MakeFault(
+StoreFault StoreFolder::Gone() const {
+  const bool folder = Exists(path_);
+  const std::string what = folder ? DatabasePath() : path_;
+  return MakeFault(
       StoreFault::Kind::kVanished,
-      StrCat(
-          DatabasePath(), there ? ": is another file than the one in use" : ": is gone",
-          ": deleted, moved or replaced while the daemon used it. Nothing starts; put it back, or restore a "
-          "backup (cp BACKUP ",
-          DatabasePath(), ")"));
-  fault.reopen = true;
-  return fault;
+      StrCat(what, folder && Exists(what) ? ": is another file than the one in use" : ": is gone",
+             ": deleted, moved, replaced or unmounted while the daemon used it. Nothing starts; put it back, or ",
+             "restore a backup (cp BACKUP ", DatabasePath(), ")"));
+}
+
+StoreFault StoreFolder::CheckThere() {
+  auto reopened = [](StoreFault fault) {
+    fault.reopen = true;
+    return fault;
+  };
+  const std::string database = DatabasePath();
+  struct stat info {};
+  if (!database_.valid() || !SameFile(database_.get(), database) || fstat(database_.get(), &info) != 0) {
+    return reopened(Gone());
+  }
+  // Without its file the lock keeps nobody out.
+  const std::string lock = path_ + "/owner.lock";
+  if (!lock_.valid() || !SameFile(lock_.get(), lock)) {
+    return reopened(MakeFault(StoreFault::Kind::kVanished,
+                              StrCat(lock, ": was removed or replaced while the daemon held it. Nothing starts "
+                                           "until it holds it again; leave that file alone")));
+  }
+  std::string fault = HeaderFault();
+  if (fault.empty() && info.st_size < size_) {
+    fault = StrCat("was cut from ", size_, " to ", info.st_size, " bytes");
+  }
+  if (fault.empty()) {
+    size_ = info.st_size;
+    return {};
+  }
+  return reopened(MakeFault(StoreFault::Kind::kCorrupt,
+                            StrCat(database, ": ", fault, ", and that while the daemon used it. Nothing starts. ",
+                                   RecoverySteps(database))));
 }
 
 int64_t StoreFolder::FreeBytes() const {

@@ -31,8 +31,8 @@ class StoreFolder {
   explicit StoreFolder(std::string path) : path_(std::move(path)) {}
 
   std::string DatabasePath() const { return path_ + "/store.db"; }
-  // Makes the folder; refuses a network file system, where a commit is not known to last.
-  StoreFault Prepare(bool allow_unsafe_durability) const;
+  // Makes the folder where asked; refuses a network file system, where a commit is not known to last.
+  StoreFault Prepare(bool make, bool allow_unsafe_durability) const;
   // kOwned with who has it. Nothing to do where it is held already and its file is still there.
   StoreFault Lock(const StoreOwner& owner, Instant now);
   void Unlock();
@@ -41,16 +41,21 @@ class StoreFolder {
   // Refuses a folder that is not there, or in which nothing says that a store ever was: a disk that is not
   // mounted looks like that. Reads only.
   StoreFault CheckEverMade() const;
+  // For a daemon that had store `store_id` open here and wants it back: refuses a folder that is gone, holds no
+  // database, or another store. Reads only.
+  StoreFault CheckStill(const std::string& store_id) const;
   // Whether there is a database to open (found) or one is to be made. `init`: a store that is gone may be
   // replaced; a leftover log of it is laid aside.
-  StoreFault Inspect(bool init, Instant now, bool& found) const;
+  StoreFault Inspect(bool init, Instant now, bool& found);
   // The id the folder has on file, or empty.
   Result<std::string> ReadId() const;
   Status WriteId(const std::string& store_id, Instant created_at) const;
 
-  // Remembers which file store.db is, and whether it still is that.
+  // Remembers which file store.db is.
   void Remember();
-  StoreFault CheckThere() const;
+  // Whether it still is that, begins as a store does and is no shorter than it was; and whether the lock is
+  // still the one we hold. Cheap enough for every commit.
+  StoreFault CheckThere();
 
   // Bytes free to us, or -1 where that cannot be told.
   int64_t FreeBytes() const;
@@ -60,12 +65,17 @@ class StoreFolder {
   bool DropBallast() const;
 
  private:
-  StoreFault InspectDatabase() const;
+  StoreFault InspectDatabase();
+  bool Look();
+  std::string HeaderFault() const;
+  StoreFault Gone() const;
 
   std::string path_;
   Fd lock_;
-  uint64_t device_ = 0;
-  uint64_t inode_ = 0;
+  // The database as it was looked at last, for reading its first bytes. It stays open: closing any descriptor
+  // of a file drops all locks that this process holds on it, those of SQLite's connections too.
+  Fd database_;
+  int64_t size_ = 0;
 };
 
 }  // namespace duecourse
