@@ -6,6 +6,20 @@
 
 namespace duecourse {
 
+// Who started it by hand and why, and what the hand overrode; empty where a clock did.
+static std::string HandText(const OpenRun& open, Instant now) {
+  if (!open.asked) return "";
+  std::string text = StrCat("by hand, ", open.asked->by);
+  if (!open.asked->reason.empty()) text += StrCat(": ", open.asked->reason);
+  if (open.run.extra) return text;
+  if (now < open.occurrence.window.opens || now >= open.occurrence.window.ends) {
+    text += "; outside its window";
+  } else if (now < open.occurrence.starts) {
+    text += "; before it is due";
+  }
+  return text;
+}
+
 std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& decision) const {
   const RuleBody& rule = open.task->rule();
   const Zone& zone = ScheduleOf(rule, open.value).zone;
@@ -51,8 +65,12 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
     case Reason::kCalendarExcluded:
     case Reason::kCalendarUnknown:
       return open.occurrence.day_detail;
-    case Reason::kAllConditionsMet:
-      return open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
+    case Reason::kAllConditionsMet: {
+      std::string hand = HandText(open, now);
+      std::string time =
+          open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
+      return hand.empty() || time.empty() ? hand + time : StrCat(hand, "; ", time);
+    }
     default:
       return "";
   }

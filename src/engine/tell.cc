@@ -149,9 +149,16 @@ void EngineState::TellMissedRange(const Lane& lane, const Note& range, PlanCall&
   facts.task = &task;
   facts.episode = StrCat("outage/", task.id, range.value.empty() ? "" : "/", range.value, "/",
                          FormatUtc(range.first_due));
-  facts.what = StrCat("missed ", range.count, range.count == 1 ? " occurrence" : " occurrences", " (",
-                      FormatUtc(range.first_due), range.count == 1 ? "" : " to ",
-                      range.count == 1 ? "" : FormatUtc(range.last_due), "): ", range.detail);
+  const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
+  const std::string first = FormatLocal(range.first_due, zone);
+  if (range.count == 1) {
+    Instant ends = OccurrenceAt(task, lane.value, range.first_due, rules->config).window.ends;
+    facts.what = StrCat("missed the occurrence of ", first, " (window until ", FormatLocal(ends, zone), ")");
+  } else {
+    facts.what = StrCat("missed ", range.count, " occurrences (", first, " to ",
+                        FormatLocal(range.last_due, zone), ")");
+  }
+  facts.what += StrCat(": ", range.detail);
   facts.next = lane.next_due < kNever ? StrCat("next due after ", FormatUtc(now)) : "nothing more is due";
   facts.at = now;
   AlertDraft draft = DraftAlert(facts);
