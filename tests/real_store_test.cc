@@ -181,7 +181,9 @@ class Damaged {
     EXPECT_NE(daemon.StartRefused({}), 0);
     EXPECT_EQ(Content(file), before) << "the damaged file was changed";
     EXPECT_NE(daemon.log().find("not started"), std::string::npos) << daemon.log();
-    EXPECT_FALSE(Content(daemon / "pages").empty()) << "nobody was told";
+    EXPECT_NE(daemon.log().find("PRAGMA integrity_check"), std::string::npos) << daemon.log();
+    EXPECT_NE(daemon.log().find("Restore the newest backup"), std::string::npos) << daemon.log();
+    EXPECT_NE(Content(daemon / "pages").find("P1"), std::string::npos) << "nobody was told";
     EXPECT_EQ(Lines(Content(daemon / "out.log")).size(), 1u);
   }
   TestDaemon daemon;
