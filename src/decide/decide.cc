@@ -29,7 +29,9 @@ Answer AskDone(const Facts& facts) {
   if (facts.state == RunState::kManualRequired && !facts.force.manual) return Never(Reason::kAwaitingPerson);
   // A running attempt may end after the window, in a pause or in maintenance, so it is not asked about them.
   if (facts.state == RunState::kRunning) return NotNow(facts, Reason::kLockOccupied);
-  return std::nullopt;
+  // What a person ended starts no more; it is over when nothing of it is left on the machine.
+  if (!facts.cancel_ordered || facts.state == RunState::kManualRequired) return std::nullopt;
+  return facts.previous_alive ? NotNow(facts, Reason::kPreviousAttemptAlive) : End(Reason::kCancelled);
 }
 
 // ---- Is it time?

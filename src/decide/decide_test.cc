@@ -284,6 +284,38 @@ TEST(Decide, APreconditionOnceMetIsNotReadAgainWhereTheRuleSaysSo) {
   EXPECT_EQ(Decide(facts).verdict, Verdict::kAllow);
 }
 
+TEST(Decide, AnAnswerServesTheRoundThatAskedForItWhateverItsAge) {
+  for (bool this_round : {false, true}) {
+    Facts facts = Ready();
+    std::vector<PreconditionFact> conditions = {Observed(Answer::kYes, kNoon - Seconds(9)),
+                                                Observed(Answer::kYes, kNoon)};
+    for (PreconditionFact& fact : conditions) {
+      fact.max_age = Millis{0};
+      fact.this_round = this_round;
+    }
+    facts.preconditions = conditions;
+    EXPECT_EQ(Decide(facts).verdict, this_round ? Verdict::kAllow : Verdict::kProbe);
+    conditions[0].at = kNoon + Seconds(1);  // the clock was set back
+    EXPECT_EQ(Decide(facts).verdict, Verdict::kProbe);
+  }
+}
+
+TEST(Decide, WhatAPersonOrderedToEndStartsNoMoreAndIsOverWhenNothingOfItLives) {
+  Facts facts = Ready();
+  facts.cancel_ordered = true;
+  for (RunState state : {RunState::kScheduled, RunState::kRetrying, RunState::kCatchupWaiting}) {
+    facts.state = state;
+    facts.previous_alive = true;
+    EXPECT_EQ(Decide(facts).verdict, Verdict::kDeny);
+    EXPECT_EQ(Decide(facts).reason, Reason::kPreviousAttemptAlive);
+    facts.previous_alive = false;
+    EXPECT_EQ(Decide(facts).verdict, Verdict::kEnd);
+    EXPECT_EQ(Decide(facts).reason, Reason::kCancelled);
+  }
+  facts.state = RunState::kRunning;
+  EXPECT_EQ(Decide(facts).reason, Reason::kLockOccupied);
+}
+
 TEST(Decide, WrongContentCallsAPersonAtOnceOnlyWhereTheRuleSaysSo) {
   std::vector<PreconditionFact> preconditions = {Observed(Answer::kNo, kNoon),
                                                  Observed(Answer::kInvalid, kNoon)};

@@ -16,16 +16,20 @@ namespace duecourse {
 struct PreconditionFact {
   enum class Answer { kUnknown, kYes, kNo, kInvalid, kCheckFailed };
   Answer answer = Answer::kUnknown;
-  Instant at;      // when the answer came; one from the future (the clock was set back) is unknown
-  Millis max_age;  // a yes older than this is unknown again; a no is, after check_interval
+  Instant at;               // when the answer came; one from the future (the clock was set back) is unknown
+  Millis max_age;           // a yes older than this is unknown again; a no is, after check_interval
+  bool this_round = false;  // it was asked for by the round of questions that this decision ends
   bool once_met_stays = false;  // only_if_data_ready: false, and it was once yes in this run
   bool invalid_calls_person = false;
 };
 
-// A yes serves for max_age, any no until it is time to look again. The clock was set back under what lies in
-// the future. Whoever looks asks this too, so that what the decision takes for unknown is looked at.
+// A yes serves for max_age, any no until it is time to look again; and each for the round that asked for it,
+// however long the slowest of that round took, or a max_age near 0 would ask for ever. The clock was set back
+// under what lies in the future. Whoever looks asks this too, so that what the decision takes for unknown is
+// looked at.
 inline bool IsFresh(const PreconditionFact& fact, Instant now, Millis check_interval) {
   if (fact.answer == PreconditionFact::Answer::kUnknown || fact.at > now) return false;
+  if (fact.this_round) return true;
   const Millis age = now - fact.at;
   return fact.answer == PreconditionFact::Answer::kYes ? age <= fact.max_age : age < check_interval;
 }
@@ -52,7 +56,8 @@ struct Facts {
   // Is it done?
   RunState state = RunState::kScheduled;
   Reason state_reason = Reason::kNotDue;
-  bool key_done = false;  // another run of this key succeeded
+  bool key_done = false;        // another run of this key succeeded
+  bool cancel_ordered = false;  // a person ordered its end while an attempt ran
   // Is it time?
   bool paused = false;
   Occurrence::Day day = Occurrence::Day::kOpen;

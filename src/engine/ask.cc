@@ -86,6 +86,10 @@ void EngineState::Ask(OpenRun& open) {
   if (open.flight != OpenRun::Flight::kNone || open.inspecting) return;  // asked when the reply is there
   if (open.run.state == RunState::kRunning || IsFinal(open.run.state)) return;
   if (open.run.state == RunState::kManualRequired && !open.force.manual) return;
+  if (now < std::min(open.not_before, open.run.window_ends) && !open.asked) {
+    ArmRun(open, std::min(open.not_before, open.run.window_ends));
+    return;
+  }
   if (open.task == nullptr) {
     if (open.asked) RefuseAsked(open, Reason::kRuleRemoved, "its rule was removed");
     if (IsOpen(open.run.state))
@@ -94,6 +98,9 @@ void EngineState::Ask(OpenRun& open) {
   }
   Decision decision = Evaluate(open);
   LeavePools(open);
+  if (decision.verdict != Verdict::kProbe) {  // the round of questions is over
+    for (Observed& seen : open.observed) seen.fact.this_round = false;
+  }
   switch (decision.verdict) {
     case Verdict::kAllow:
       FoldOne(open);
@@ -143,6 +150,7 @@ Facts EngineState::Gather(const OpenRun& open) {
   facts.force = open.force;
   facts.state = run.state;
   facts.state_reason = run.reason;
+  facts.cancel_ordered = !run.cancel.empty();
   facts.paused = PauseOf(*open.task) != nullptr;
   facts.day = open.occurrence.day;
   facts.due = run.extra ? run.due : open.occurrence.starts;
@@ -274,6 +282,7 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.incarnation = options.incarnation;
   claim.boot_id = options.boot_id;
   if (open.asked) claim.by = open.asked->by;
+  claim.met = open.run.met = MetOf(open);
   claim.decision = DecisionOf(open, "run", Reason::kAllConditionsMet);
   TakeTrial(open, claim);
   open.nonce = claim.nonce;

@@ -3,7 +3,9 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "base/wall_guard.h"
 #include "engine/state.h"
+#include "rule/print_parts.h"
 
 namespace duecourse {
 
@@ -34,7 +36,9 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   AdoptRuns(snapshot);
   Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
   FlushCalls();  // what is open is asked in the first step, after what came due meanwhile
-  last_alive = std::max(last_alive, snapshot.last_alive);
+  last_alive = std::min(std::max(last_alive, snapshot.last_alive), now);
+  found_alive = snapshot.last_alive;
+  if (snapshot.last_alive > now + kWallSkew) SendNotice(NoticeOfLeap({now - snapshot.last_alive, true}, now));
 }
 
 void EngineState::Resync(const Snapshot& snapshot) {
@@ -45,6 +49,7 @@ void EngineState::Resync(const Snapshot& snapshot) {
   calls.clear();
   call_pendings.clear();
   probes.clear();
+  late_counts.clear();
   dirty.clear();
   task_waiters.clear();
   flag_waiters.clear();
@@ -92,6 +97,18 @@ void EngineState::Adopt(const Snapshot& snapshot) {
   for (const auto& [pool, at] : snapshot.pool_last_start) pool_last_start[pool] = at;
 }
 
+// A lane that was planned by a clock which stood ahead would be silent until that time is reached. What it
+// has already is known by its identity and its key. True where there was something to turn back.
+static bool TurnBack(Lane& lane, Instant now) {
+  const bool ahead = lane.planned_through > now + kWallSkew || lane.in_force_since > now + kWallSkew;
+  if (ahead) {
+    lane.planned_through = std::min(lane.planned_through, now);
+    lane.in_force_since = std::min(lane.in_force_since, now);
+  }
+  if (lane.last_start > now + kWallSkew) lane.last_start = now;
+  return ahead;
+}
+
 // One lane for each enabled (task, value). A new lane, or one whose schedule changed, owes nothing from
 // before now.
 void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activate,
@@ -102,6 +119,7 @@ void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activa
     if (cursor.active) known.emplace(StrCat(cursor.task, "\x1f", cursor.value), &cursor);
   }
   lanes.clear();
+  lane_timers = {};  // all of a former set
   first_lane.assign(rules->tasks.size(), kNoFirstLane);
   lanes.reserve(rules->tasks.size());
   ++lane_generation;
@@ -118,6 +136,8 @@ void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activa
         lane.planned_through = it->second->planned_through;
         if (it->second->last_start) lane.last_start = *it->second->last_start;
         known.erase(it);
+        if (TurnBack(lane, now))
+          call.cursors.push_back(CursorOf(rules->tasks[t].id, ValueId(rule, v), lane, print));
       } else {
         lane.in_force_since = now;
         lane.planned_through = now;
@@ -169,9 +189,14 @@ void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string,
 }
 
 void EngineState::AdoptRuns(const Snapshot& snapshot) {
+  idle_breakers.clear();
   for (const Breaker& breaker : snapshot.breakers) {
     Lane* lane = FindLane(breaker.task, breaker.value);
-    if (lane == nullptr) continue;
+    if (lane == nullptr) {
+      idle_breakers[{breaker.task, breaker.value}] = breaker;
+      idle_breakers[{breaker.task, breaker.value}].trial_run.clear();
+      continue;
+    }
     lane->breaker = std::make_unique<Breaker>(breaker);
     // A trial that was noted and never claimed is nobody's.
     bool under_way = std::any_of(snapshot.open_runs.begin(), snapshot.open_runs.end(), [&](const Run& run) {
@@ -187,6 +212,9 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
       continue;
     }
     if (run.state != RunState::kRunning) {
+      // Processes of a lost attempt may have outlived the look at them.
+      open.inspecting = run.reason == Reason::kAttemptLost || run.reason == Reason::kStuck;
+      if (open.inspecting) Emit(AttemptInspect{{run.id, run.fence, run.attempts}, true});
       Wake(run.id);
       continue;
     }
@@ -223,7 +251,11 @@ void EngineState::AdoptRunning(OpenRun& open) {
   open.renew_at = now;
   ArmRun(open, now);
   std::optional<Ending>& ended = old->second->finishing ? old->second->finishing : old->second->ended;
-  if (ended) FinishAttempt(open, std::move(*ended));
+  if (ended) {
+    FinishAttempt(open, std::move(*ended));
+  } else {
+    ObeyCancel(open);
+  }
 }
 
 // The run in memory, bound to the active rule.
@@ -235,6 +267,25 @@ OpenRun& EngineState::AddRun(const Run& run) {
   runs[run.id] = std::move(open);
   Bind(ref);
   return ref;
+}
+
+// What names a condition in Run::met, whatever its place in the rule: what it asks, not how long one waits
+// for its answer.
+static std::string MarkOf(Precondition condition) {
+  condition.why.clear();
+  condition.timeout = {};
+  condition.max_age = {};
+  return Sha256Hex(WriteYaml(PreconditionTree(condition, true))).substr(0, 12);
+}
+
+static void RecallMet(const Run& run, const Precondition& condition, Observed& seen) {
+  seen.mark = MarkOf(condition);
+  if (run.met.find(seen.mark) == std::string::npos) return;
+  seen.fact.once_met_stays = true;
+  seen.fact.answer = PreconditionFact::Answer::kYes;
+  seen.fact.at = run.state_since;
+  seen.code = "met";
+  seen.text = "was met before in this run and is not read again";
 }
 
 // Open runs keep due instant and key, and are judged by the new window, retry and preconditions from here on.
@@ -252,6 +303,7 @@ void EngineState::Bind(OpenRun& open) {
   open.task = task;
   open.value = value;
   open.observed.clear();
+  StopWaiting(open);
   if (task == nullptr) return;
   open.occurrence = OccurrenceAt(*task, value, open.run.due, rules->config);
   open.occurrence.business_date = open.run.business_date;
@@ -267,6 +319,7 @@ void EngineState::Bind(OpenRun& open) {
     const Precondition& condition = task->rule().trigger.preconditions[i];
     open.observed[i].fact.max_age = condition.max_age;
     open.observed[i].fact.invalid_calls_person = condition.on_invalid_manual;
+    if (!task->rule().retry.only_if_data_ready) RecallMet(open.run, condition, open.observed[i]);
   }
   if (IsOpen(open.run.state)) SetStuckLimit(open);
 }

@@ -17,17 +17,40 @@ void EngineState::OnCancel(const Request& request, const std::string& run_id) {
   if (open->run.state == RunState::kManualRequired) {
     Refuse(request, Reason::kAwaitingPerson, StrCat("it waits for a person; use: manual skip ", run_id),
            run_id);
-  } else if (open->executing) {
-    open->audit = AuditOf(request, "cancel", open->run.task, run_id);
-    KillAttempt(*open, KillWhy::kCancelled, detail);
-    Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended"),
+  } else if (!open->run.cancel.empty()) {
+    Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended: ", open->run.cancel),
           Json::MakeObject().Set("run_id", run_id));
+  } else if (open->executing && open->flight == OpenRun::Flight::kNone) {
+    OrderCancel(request, *open, detail);
   } else if (open->flight != OpenRun::Flight::kNone || open->inspecting) {
     Refuse(request, Reason::kLockOccupied, "a change of this run is being stored; ask again", run_id);
   } else {
     MoveRun(*open, {RunState::kSkipped, Reason::kCancelled, detail,
                     AuditOf(request, "cancel", open->run.task, run_id), request});
   }
+}
+
+// The order is in the store before it is answered, so a daemon that dies meanwhile leaves it to the next.
+void EngineState::OrderCancel(const Request& request, OpenRun& open, const std::string& words) {
+  MoveCall move;
+  move.after = open.run;
+  move.after.cancel = words;
+  move.expected_state = open.run.state;
+  move.expected_fence = open.run.fence;
+  move.audit = AuditOf(request, "cancel", open.run.task, open.run.id);
+  Pending pending;
+  pending.kind = Pending::Kind::kMove;
+  pending.runs.push_back(open.run.id);
+  pending.after.push_back(move.after);
+  pending.request = request;
+  open.flight = OpenRun::Flight::kMove;
+  Call(std::move(move), std::move(pending));
+  // What must stop now does not wait for a store that does not answer; the answer does.
+  if (!store_available) KillAttempt(open, KillWhy::kCancelled, words);
+}
+
+void EngineState::ObeyCancel(OpenRun& open) {
+  if (!open.run.cancel.empty()) KillAttempt(open, KillWhy::kCancelled, open.run.cancel);
 }
 
 void EngineState::OnManual(const Request& request, const ManualRequest& manual) {

@@ -35,11 +35,13 @@ void EngineState::OnReply(Pending& pending, StoreReply& reply) {
       if (open != nullptr) OnFinished(*open, pending, took);
       break;
     case Pending::Kind::kDecision:
-      if (open != nullptr && open->answer_number == pending.ticket)
-        open->decision_id = std::get<DecisionReply>(reply).id;
+      OnAnswerStored(open, pending.ticket, std::get<DecisionReply>(reply).id);
       break;
     case Pending::Kind::kFindRuns:
       if (open != nullptr) OnUpstream(*open, pending, std::get<FindRunsReply>(reply).runs);
+      break;
+    case Pending::Kind::kRead:
+      if (open != nullptr) OnReread(*open, std::get<FindRunsReply>(reply).runs);
       break;
     case Pending::Kind::kRenew:
       if (open != nullptr && !std::get<RenewReply>(reply).held && open->executing)
@@ -76,7 +78,7 @@ void EngineState::OnPlanned(Pending& pending, const PlanReply& reply) {
       Close(open->run.id);
     } else {
       std::erase_if(pending.alerts, [&](const AlertRow& alert) { return alert.run_id == open->run.id; });
-      Wake(open->run.id);
+      Reread(*open, "supersede");
     }
   }
   for (size_t i = 0; i < pending.runs.size(); ++i) {
@@ -113,7 +115,7 @@ void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending
 // Another run has this occurrence or this key: what was planned is not written.
 void EngineState::OnKnown(OpenRun& open, const PlannedReply& reply) {
   bool by_key = reply.kind == PlannedReply::Kind::kKeyKnown;
-  ReleaseTrial(open.lane, open.run.id);
+  ReleaseTrial(open);
   Unreserve(open);
   std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (",
                             RunStateName(reply.holder_state), ")");
@@ -154,6 +156,7 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
     OnRefused(open, reply);
     return;
   }
+  open.refusals = 0;
   open.run.before_claim = open.run.state;
   if (open.force.manual) open.run.before_manual = open.run.state;
   open.claim_kind = KindOfNext(open);
@@ -173,7 +176,7 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
   open.claimed_at = reply.at;
   open.told_once = false;
   open.decision_id = 0;
-  ++open.answer_number;
+  open.answer_ticket = 0;
   open.folded = 0;
   ++attempts_started;
   if (open.asked) {
@@ -190,53 +193,73 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
 }
 
 // The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with
-// what is true now.
+// what is true now, but not at once: the slot given back below wakes the others of its lane and itself, and a
+// store that goes on refusing would be asked by them in turn without end.
 void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
-  ReleaseTrial(open.lane, open.run.id);
+  ReleaseTrial(open);
   Unreserve(open);
+  if (reply.moved_on) {
+    if (open.asked) RefuseAsked(open, reply.refusal, reply.detail);
+    Reread(open, "claim");
+    return;
+  }
   open.last_text =
       StrCat("the claim was refused", reply.holder.empty() ? "" : ": held by run ", reply.holder);
   Decision refused;
   refused.reason = reply.refusal;
   refused.recheck_at = std::min(reply.recheck_at, now + open.task->rule().trigger.check_interval);
   if (refused.recheck_at <= now) refused.recheck_at = now + Seconds(1);
-  if (reply.refusal == Reason::kAlreadyDone && !open.force.manual) {
-    MoveRun(open, {RunState::kSkipped, Reason::kAlreadyDone, open.last_text});
-    return;
+  // What stands in the way may end any moment, and then somebody tells; a closed store says when it looks
+  // again.
+  open.not_before = reply.refusal == Reason::kStoreUnavailable ? refused.recheck_at : now + Seconds(1);
+  bool stale = !open.asked && (reply.refusal == Reason::kNotDue ||
+                               (reply.refusal == Reason::kPaused && PauseOf(*open.task) == nullptr));
+  if (stale) {
+    ArmRun(open,
+           refused.recheck_at);  // rules or a pause moved on meanwhile; that says nothing about this run
+  } else {
+    Wait(open, refused);
   }
-  Wait(open, refused);
   if (open.rules == rules || open.flight != OpenRun::Flight::kNone) return;
   Bind(open);  // the rules changed while the claim was under way
+  open.not_before = now;
   Wake(open.run.id);
 }
 
 void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply) {
   open.flight = OpenRun::Flight::kNone;
   if (!reply.moved) {
-    Say(LogLevel::kWarning, "move_refused",
-        Json::MakeObject().Set("run", open.run.id).Set("state", RunStateName(reply.state)));
     if (pending.request)
       Refuse(*pending.request, Reason::kLockOccupied,
              StrCat("run ", open.run.id, " is ", RunStateName(reply.state)), open.run.id);
-    Wake(open.run.id);
+    Reread(open, "move");
     return;
   }
+  open.refusals = 0;
   open.run = pending.after.front();
   for (const Flag& flag : pending.flags) SetFlag(flag, false);
   AnswerFine(pending, open.run.id);
+  if (open.run.state == RunState::kRunning) {
+    ObeyCancel(open);
+    TakeEnded(open);
+    return;
+  }
   if (IsFinal(open.run.state)) {
     Close(open.run.id);
     return;
   }
   WakeWaitersOfTask(open.run.task);
   SetStuckLimit(open);
-  ArmRun(open, kNever);
-  if (open.ended) {
-    Ending ending = std::move(*open.ended);
-    open.ended.reset();
-    OnEnded({open.run.id, open.run.fence, open.run.attempts}, std::move(ending));
-  }
+  ArmRun(open, open.alive ? now + kInspectAgain : kNever);
   Wake(open.run.id);
+}
+
+// An ending that waited for what was under way.
+void EngineState::TakeEnded(OpenRun& open) {
+  if (!open.ended) return;
+  Ending ending = std::move(*open.ended);
+  open.ended.reset();
+  OnEnded({open.run.id, open.run.fence, open.run.attempts}, std::move(ending));
 }
 
 // Final: forgotten here (the store keeps it); whom it held up is asked again.
@@ -245,6 +268,7 @@ void EngineState::Close(const std::string& run_id) {
   if (open == nullptr) return;
   FoldOne(*open);
   LeavePools(*open);
+  StopWaiting(*open);
   std::string task = open->run.task;
   size_t lane = open->lane;
   bool written = open->run.state != RunState::kScheduled;

@@ -46,7 +46,9 @@ void EngineState::OnPause(const Request& request, const PauseRequest& asked) {
   control.by = request.by;
   control.reason = request.reason;
   control.at = now;
-  control.version = control_version + 1;
+  // No two have one number, or a claim decided between them would pass.
+  control_asked = std::max(control_asked, control_version) + 1;
+  control.version = control_asked;
   ControlCall call;
   call.control = control;
   call.audit = AuditOf(request, asked.resume ? "resume" : "pause",

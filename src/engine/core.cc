@@ -10,7 +10,42 @@ EngineCore::EngineCore(EngineOptions engine_options, Rules rule_set, uint64_t se
 }
 
 void EngineCore::Arm(Timer timer) {
-  if (timer.at < kNever) timers.push(std::move(timer));
+  if (timer.at >= kNever) return;
+  timers.push(std::move(timer));
+  // A run that is asked twice a minute until a far end leaves a dead timer each time.
+  if (timers.size() > kTimersSpare + 4 * (runs.size() + alerts.size())) DropDeadTimers();
+}
+
+void EngineCore::DropDeadTimers() {
+  decltype(timers) live;
+  for (; !timers.empty(); timers.pop()) {
+    const Timer& timer = timers.top();
+    const OpenRun* open = timer.kind == Timer::Kind::kRun ? FindRun(timer.id) : nullptr;
+    bool dead = timer.kind == Timer::Kind::kRun ? open == nullptr || open->timer != timer.generation
+                                                : timer.kind == Timer::Kind::kAlert &&
+                                                      timer.id != kStoreAlert && !alerts.contains(timer.id);
+    if (!dead) live.push(timer);
+  }
+  timers = std::move(live);
+}
+
+// As the store prunes them: a flag of a day, or one that has run out, for as long as history is kept.
+void EngineCore::DropOldFlags() {
+  Instant before = now - rules->config.retention;
+  std::erase_if(flags, [before](const auto& entry) {
+    const Flag& flag = entry.second;
+    return flag.at < before && (flag.date || (flag.expires && *flag.expires < before));
+  });
+}
+
+size_t EngineCore::held() const {
+  size_t waiters = 0;
+  for (const auto& [task, waiting] : task_waiters) waiters += 1 + waiting.size();
+  for (const auto& [flag, waiting] : flag_waiters) waiters += 1 + waiting.size();
+  for (const auto& [name, pool] : pools) waiters += pool.holders.size() + pool.waiting.size();
+  return waiters + flights.size() + runs.size() + pools.size() + flags.size() + controls.size() +
+         alerts.size() + dirty.size() + timers.size() + lane_timers.size() + probes.size() +
+         late_counts.size() + idle_breakers.size() + waiting_lanes.size();
 }
 
 void EngineCore::ArmRun(OpenRun& open, Instant at) {
@@ -26,11 +61,13 @@ void EngineCore::ArmRun(OpenRun& open, Instant at) {
   Arm({at, Timer::Kind::kRun, open.timer, open.run.id});
 }
 
-void EngineCore::ReleaseTrial(size_t lane, const std::string& run_id) {
-  if (lane == kNoLane || lanes[lane].breaker == nullptr || lanes[lane].breaker->trial_run != run_id) return;
-  BreakerChange change = AfterNeutral(*lanes[lane].breaker, run_id);
-  *lanes[lane].breaker = change.after;
-  Call(BreakerCall{change.after}, Pending());
+void EngineCore::ReleaseTrial(const OpenRun& open) {
+  Breaker* breaker = open.lane == kNoLane ? nullptr : lanes[open.lane].breaker.get();
+  auto idle = idle_breakers.find({open.run.task, open.run.value});
+  if (open.lane == kNoLane && idle != idle_breakers.end()) breaker = &idle->second;
+  if (breaker == nullptr || breaker->trial_run != open.run.id) return;
+  *breaker = AfterNeutral(*breaker, open.run.id).after;
+  Call(BreakerCall{*breaker}, Pending());
 }
 
 Instant EngineCore::NextTimer() const {
@@ -90,6 +127,49 @@ void EngineCore::JoinLane(OpenRun& open) {
     return other != nullptr && other->run.due > open.run.due;
   };
   lane->open.insert(std::find_if(lane->open.begin(), lane->open.end(), later), open.run.id);
+}
+
+void EngineCore::WaitForFlag(OpenRun& open, const std::string& name) {
+  if (open.waits_for_flags.insert(name).second) flag_waiters[name].insert(open.run.id);
+}
+
+void EngineCore::WaitForTask(OpenRun& open, const std::string& task) {
+  if (open.waits_for_tasks.insert(task).second) task_waiters[task].insert(open.run.id);
+}
+
+// Names may carry dates, so what nobody waits for any more leaves the tables.
+void EngineCore::StopWaiting(OpenRun& open) {
+  auto leave = [&](std::map<std::string, std::set<std::string>>& table, std::set<std::string>& names) {
+    for (const std::string& name : names) {
+      auto it = table.find(name);
+      if (it == table.end()) continue;
+      it->second.erase(open.run.id);
+      if (it->second.empty()) table.erase(it);
+    }
+    names.clear();
+  };
+  leave(flag_waiters, open.waits_for_flags);
+  leave(task_waiters, open.waits_for_tasks);
+}
+
+void EngineCore::FoldOne(OpenRun& open) {
+  if (open.folded == 0) return;
+  if (open.decision_id != 0) {
+    Call(FoldCall{open.decision_id, open.folded_at, open.folded}, Pending());
+  } else {
+    LateCount& late = late_counts[open.answer_ticket];
+    late.add += open.folded;
+    late.last_at = open.folded_at;
+  }
+  open.folded = 0;
+}
+
+void EngineCore::OnAnswerStored(OpenRun* open, uint64_t ticket, int64_t decision_id) {
+  if (open != nullptr && open->answer_ticket == ticket) open->decision_id = decision_id;
+  auto late = late_counts.find(ticket);
+  if (late == late_counts.end()) return;
+  Call(FoldCall{decision_id, late->second.last_at, late->second.add}, Pending());
+  late_counts.erase(late);
 }
 
 std::string EngineCore::NewId(char prefix) {

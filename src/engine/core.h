@@ -14,6 +14,8 @@
 
 namespace duecourse {
 
+NoticeFacts NoticeOfLeap(const ClockLeapt& leap, Instant now);
+
 class EngineCore {
  public:
   EngineCore(EngineOptions engine_options, Rules rule_set, uint64_t seed);
@@ -30,8 +32,24 @@ class EngineCore {
   void AddLane(uint32_t task, uint32_t value, Lane lane);
   void JoinLane(OpenRun& open);
   std::string NewId(char prefix);
+  void WaitForFlag(OpenRun& open, const std::string& name);
+  void WaitForTask(OpenRun& open, const std::string& task);
+  void StopWaiting(OpenRun& open);
+  // Folded repeats of its newest answer, into the store or, where the answer's row is not there yet, aside.
+  void FoldOne(OpenRun& open);
+  void OnAnswerStored(OpenRun* open, uint64_t ticket, int64_t decision_id);
   // The trial of this run came to nothing: another may take its place.
-  void ReleaseTrial(size_t lane, const std::string& run_id);
+  void ReleaseTrial(const OpenRun& open);
+  // Answers to people, and the row that says who did what.
+  void Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body);
+  void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);
+  void AnswerFine(const Pending& pending, const std::string& run_id);
+  AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
+                   const std::string& run_id) const;
+  // What no longer counts: timers that are dead, flags that history no longer holds.
+  void DropDeadTimers();
+  void DropOldFlags();
+  size_t held() const;
   const Task& TaskOf(const Lane& lane) const { return rules->tasks[lane.task]; }
 
   EngineOptions options;
@@ -54,17 +72,20 @@ class EngineCore {
   std::map<std::string, Instant> pool_last_start;
   std::map<std::pair<std::string, int32_t>, Flag> flags;
   std::map<std::string, Control> controls;
-  std::map<std::string, AlertRow> alerts;                     // that no channel has taken yet
-  std::map<std::string, std::set<std::string>> task_waiters;  // upstream task -> runs
-  std::map<std::string, std::set<std::string>> flag_waiters;  // flag name -> runs
+  std::map<std::string, AlertRow> alerts;                                // that no channel has taken yet
+  std::map<std::string, std::set<std::string>> task_waiters;             // upstream task -> runs
+  std::map<std::string, std::set<std::string>> flag_waiters;             // flag name -> runs
+  std::map<std::pair<std::string, std::string>, Breaker> idle_breakers;  // of tasks that are not in the set
   std::set<std::string> dirty;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
   std::priority_queue<LaneTimer, std::vector<LaneTimer>, std::greater<>> lane_timers;
   std::map<uint64_t, std::pair<std::string, size_t>> probes;  // ticket -> run, precondition
+  std::map<uint64_t, LateCount> late_counts;                  // ticket of the answer
   std::vector<PreconditionFact> scratch_conditions;
   std::vector<PoolFact> scratch_pools;
   int64_t rule_version = 0;
   int64_t control_version = 0;
+  int64_t control_asked = 0;  // given to the newest pause or resume on its way
   bool store_created = false;
   bool store_available = true;
   bool store_told = false;
@@ -72,6 +93,7 @@ class EngineCore {
   Instant store_away_since = kNever;
   Instant late_from = kNever;     // occurrences due at or after it are late, not missed
   Instant last_alive = kLongAgo;  // newest instant at which a daemon was at work, before this step
+  Instant found_alive = kLongAgo;  // the same as this daemon found it at its start: of the one before it
   bool activating = false;        // a new version of the rules is on its way into the store
   std::vector<std::pair<std::string, std::string>> activating_texts;
   bool owed_to_person = false;  // of the plan being made: what is planned is a person's

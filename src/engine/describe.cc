@@ -58,6 +58,8 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
       return StrCat("the last start is less than ", FormatMillis(rule.trigger.min_interval), " ago");
     case Reason::kAttemptsExhausted:
       return StrCat(run.counted, " of ", rule.retry.max_total_attempts, " attempts were used");
+    case Reason::kCancelled:
+      return run.cancel;
     case Reason::kDraining:
       return "the daemon is stopping";
     case Reason::kStoreUnavailable:

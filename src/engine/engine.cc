@@ -51,6 +51,7 @@ Engine::Figures Engine::figures() const {
   out.started = state_->attempts_started;
   out.rule_version = state_->rule_version;
   out.next_due = state_->NextTimer();
+  out.held = state_->held();
   return out;
 }
 
@@ -67,7 +68,11 @@ void EngineState::Step(std::vector<Event> events) {
   for (Event& event : events) Handle(std::move(event));
   AskDirty();
   FlushCalls();
-  if (last_alive < now) last_alive = now;
+  last_alive = now;
+  if (draining && !drained_said && IsDrained()) {
+    FoldAll();  // nothing counted is left behind
+    FlushCalls();
+  }
   if (draining && !drained_said && IsDrained()) {
     drained_said = true;
     Emit(Drained{});
@@ -99,6 +104,14 @@ void EngineState::Handle(Event event) {
     WakeAll();
   } else if (std::get_if<StopNow>(&event) != nullptr) {
     StopRunning();
+  } else if (auto* leap = std::get_if<ClockLeapt>(&event)) {
+    NoticeFacts notice = NoticeOfLeap(*leap, now);
+    Say(LogLevel::kWarning, "wall_clock",
+        Json::MakeObject()
+            .Set("by_ms", leap->by.count)
+            .Set("believed", leap->believed)
+            .Set("text", notice.what));
+    SendNotice(notice);
   }
 }
 
@@ -161,6 +174,7 @@ void EngineState::RunTimers() {
   if (fold) {
     late_from = kNever;
     FoldAll();
+    DropOldFlags();
     Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
   }
 }

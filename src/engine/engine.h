@@ -70,6 +70,7 @@ class Engine {
     int64_t started = 0;
     int64_t rule_version = 0;
     Instant next_due = kNever;
+    size_t held = 0;  // entries of all tables in memory but the lanes: what must not grow with time
   };
   Figures figures() const;
   std::shared_ptr<const RuleSet> rules() const;  // the active set

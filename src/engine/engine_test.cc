@@ -90,6 +90,22 @@ class Bench {
     Take(effects);
     Step(clock.wall);
   }
+  // A new engine on what the store says.
+  void RestartInMemory() {
+    EngineOptions options;
+    options.node = "n";
+    options.incarnation = "i";
+    options.boot_id = "b";
+    engine = std::make_unique<Engine>(options, rules_, 2);
+    OpenReply opened;
+    opened.version = 1;
+    opened.rules_hash = rules_->hash;
+    std::vector<Effect> effects;
+    engine->Begin(opened, *store_->Load(), {}, clock.wall, effects);
+    Take(effects);
+    Step(clock.wall);
+    Settle();
+  }
   void End(const AttemptRef& ref, int code = 0) {
     Ending ending;
     ending.code = code;
@@ -115,6 +131,8 @@ class Bench {
   std::vector<StoreBatch> batches;
   std::vector<AttemptRef> starts;
   std::vector<AttemptKill> kills;
+  std::vector<AttemptRef> forgotten;
+  std::vector<uint64_t> probes;  // tickets
   std::vector<AttemptInspect> inspects;
   std::vector<Answer> answers;
   std::vector<std::string> waits;  // reasons, as logged
@@ -126,6 +144,8 @@ class Bench {
     for (Effect& effect : effects) {
       if (auto* batch = std::get_if<StoreBatch>(&effect)) batches.push_back(std::move(*batch));
       if (auto* start = std::get_if<AttemptStart>(&effect)) starts.push_back(start->request.ref);
+      if (auto* forget = std::get_if<AttemptForget>(&effect)) forgotten.push_back(forget->ref);
+      if (auto* probe = std::get_if<ProbeStart>(&effect)) probes.push_back(probe->request.ticket);
       if (auto* kill = std::get_if<AttemptKill>(&effect)) kills.push_back(*kill);
       if (auto* inspect = std::get_if<AttemptInspect>(&effect)) inspects.push_back(*inspect);
       if (auto* answer = std::get_if<Answer>(&effect)) answers.push_back(*answer);
@@ -150,6 +170,66 @@ TEST(Engine, ARunThatSucceedsAtOnceLeavesTwoRowsAndTwoCommits) {
   EXPECT_EQ(bench.disk->decisions.begin()->second.reason, Reason::kAllConditionsMet);
   EXPECT_EQ(bench.disk->decisions.rbegin()->second.reason, Reason::kSucceeded);
   EXPECT_EQ(bench.Only().state, RunState::kSuccess);
+}
+
+// A clock a year ahead, until somebody saw it: what it counted as missed comes due again, what was done does
+// not.
+TEST(Engine, AClockThatStoodAheadLeavesNoTaskSilentAndNothingTwice) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.End(bench.starts[0]);
+  bench.Settle();
+  bench.Step(kDue + Hours(24 * 365) + Hours(5));
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  bench.clock.wall = kDue - Minutes(10);
+  bench.Resync(true);
+  bench.Settle();
+  bench.Step(kDue);
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u) << "the day that was done";
+  for (int day = 1; day <= 3; ++day) {
+    bench.Step(kDue + Hours(24 * day));
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 1u + static_cast<size_t>(day));
+    bench.End(bench.starts.back());
+    bench.Settle();
+  }
+  // A daemon that is started then finds the cursor where it belongs.
+  EXPECT_EQ(bench.disk->cursors.begin()->second.planned_through, kDue + Hours(24 * 3));
+}
+
+// A slot given back wakes its lane, the run that gave it back included.
+TEST(Engine, ARefusedClaimIsNotAskedForAgainBeforeTheStoreSaid) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  ClaimReply no;
+  no.refusal = Reason::kStoreUnavailable;
+  no.recheck_at = kDue + Seconds(5);
+  no.detail = "the disk is full";
+  PlanReply planned;
+  planned.runs = {{PlannedReply::Kind::kCreated, "", RunState::kScheduled, no, 0}};
+  StoreReplied reply{bench.batches.front().ticket, {planned}};
+  bench.batches.clear();
+  bench.Step(kDue, {reply});
+  auto claims = [&] {
+    size_t count = 0;
+    for (const StoreBatch& batch : bench.batches) {
+      for (const StoreCall& call : batch.calls) count += std::holds_alternative<ClaimCall>(call) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(claims(), 0u);
+  EXPECT_EQ(bench.waits, std::vector<std::string>{"store_unavailable"});
+  for (int ms = 1; ms < 5000; ms += 499) {
+    bench.Ask(static_cast<uint64_t>(ms), FlagRequest{"f", std::nullopt, "true", std::nullopt, false});
+    EXPECT_EQ(claims(), 0u) << ms;
+    bench.Step(kDue + Millis{ms});
+  }
+  bench.Step(kDue + Seconds(5));
+  EXPECT_EQ(claims(), 1u);
 }
 
 TEST(Engine, AStepTouchesOnlyTheLanesThatAreDue) {
@@ -320,6 +400,24 @@ TEST(Engine, ProcessesThatWouldNotDieHoldTheirKeyAndEndWithAPerson) {
   EXPECT_TRUE(bench.starts.empty());
   EXPECT_EQ(bench.Only().state, RunState::kManualRequired);
   EXPECT_EQ(bench.Only().reason, Reason::kStuck);
+  EXPECT_TRUE(bench.forgotten.empty()) << "what lives is remembered";
+
+  // A person's rerun waits for them too, also under the next daemon, and goes when they are gone.
+  bench.RestartInMemory();
+  bench.Step(bench.clock.wall, {AttemptInspected{alive}});
+  ManualRequest rerun{ManualRequest::Verb::kRerun, bench.Only().id, false, std::nullopt};
+  bench.Ask(7, rerun);
+  bench.Settle();
+  EXPECT_EQ(bench.answers.back().body.Get("reason").AsString(), "previous_attempt_alive");
+  size_t looks = bench.inspects.size();
+  bench.Step(bench.clock.wall + Seconds(30));
+  EXPECT_GT(bench.inspects.size(), looks);
+  alive.found = Inspection::Found::kGone;
+  bench.Step(bench.clock.wall, {AttemptInspected{alive}});
+  bench.Ask(8, rerun);
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  EXPECT_EQ(bench.forgotten.size(), 1u);
 }
 
 TEST(Engine, ATriggerOfARunThatRunsIsRefused) {
@@ -330,6 +428,192 @@ TEST(Engine, ATriggerOfARunThatRunsIsRefused) {
   ASSERT_EQ(bench.answers.size(), 1u);
   EXPECT_EQ(bench.answers[0].kind, Answer::Kind::kRefused);
   EXPECT_EQ(bench.answers[0].body.Get("reason").AsString(), "lock_occupied");
+}
+
+TEST(Engine, ACancelIsInTheStoreBeforeItIsAnswered) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.Ask(7, CancelRequest{bench.Only().id});
+  EXPECT_TRUE(bench.answers.empty());
+  EXPECT_TRUE(bench.kills.empty());
+  ASSERT_EQ(bench.batches.size(), 1u);
+  bench.CommitOne();
+  EXPECT_EQ(bench.Only().cancel, "cancelled by ann: because");
+  ASSERT_EQ(bench.answers.size(), 1u);
+  EXPECT_EQ(bench.answers[0].kind, Answer::Kind::kFine);
+  ASSERT_EQ(bench.kills.size(), 1u);
+  EXPECT_EQ(bench.kills[0].why, KillWhy::kCancelled);
+  ASSERT_EQ(bench.disk->audit.size(), 1u);
+  EXPECT_EQ(bench.disk->audit.begin()->second.action, "cancel");
+}
+
+TEST(Engine, ACancelWhoseReplyWasLostIsObeyed) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.Ask(7, CancelRequest{bench.Only().id});
+  bench.Resync(true);
+  ASSERT_EQ(bench.kills.size(), 1u);
+  bench.End(bench.starts[0], 143);
+  bench.Settle();
+  EXPECT_EQ(bench.Only().state, RunState::kSkipped);
+  EXPECT_EQ(bench.Only().reason, Reason::kCancelled);
+}
+
+TEST(Engine, AnEndingThatOvertakesTheOrderToCancelWaitsForIt) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.Ask(7, CancelRequest{bench.Only().id});
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  EXPECT_EQ(bench.Only().state, RunState::kSkipped);
+  EXPECT_EQ(bench.Only().reason, Reason::kCancelled);
+}
+
+TEST(Engine, WhatAPersonCancelledIsNotOverWhileItsProcessesLive) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  AttemptRef ref = bench.starts[0];
+  bench.disk->runs.begin()->second.run.cancel = "cancelled by ann: because";
+  bench.disk->runs.begin()->second.run.incarnation = "former";
+  bench.RestartInMemory();
+  ASSERT_EQ(bench.inspects.size(), 1u);
+  Inspection seen;
+  seen.ref = ref;
+  seen.found = Inspection::Found::kAlive;
+  bench.Step(kDue, {AttemptInspected{seen}});
+  bench.Settle();
+  EXPECT_EQ(bench.Only().state, RunState::kRetrying);
+  EXPECT_EQ(bench.waits.back(), "previous_attempt_alive");
+  seen.found = Inspection::Found::kGone;
+  bench.Step(kDue + Seconds(30), {AttemptInspected{seen}});
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  EXPECT_EQ(bench.Only().state, RunState::kSkipped);
+  EXPECT_EQ(bench.Only().reason, Reason::kCancelled);
+}
+
+TEST(Engine, AFinishThatTheStoreRefusesLosesNoRun) {
+  struct Case {
+    const char* says;
+    RunState state;
+    int64_t fence;
+    size_t starts;  // in all
+    size_t inspects;
+    size_t open;
+  };
+  const Case cases[] = {
+      {"it waits for its retry", RunState::kRetrying, 1, 2, 0, 1},
+      {"it is over", RunState::kSkipped, 1, 1, 0, 0},
+      {"a person has it", RunState::kManualRequired, 1, 1, 0, 0},
+      {"a newer claim has it", RunState::kRunning, 2, 1, 1, 1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.says);
+    Bench bench(RulesOf("tasks:\n" + Rule("a")));
+    bench.Step(kDue);
+    bench.Settle();
+    auto& row = bench.disk->runs.begin()->second.run;
+    row.state = c.state;
+    row.fence = c.fence;
+    if (c.state == RunState::kRetrying) row.next_at = kDue + Minutes(10);
+    bench.End(bench.starts[0]);
+    bench.Settle();
+    bench.Step(kDue + Minutes(10));
+    bench.Settle();
+    EXPECT_EQ(bench.starts.size(), c.starts);
+    EXPECT_EQ(bench.inspects.size(), c.inspects);
+    EXPECT_EQ(bench.engine->figures().open_runs, c.open);
+  }
+}
+
+TEST(Engine, AClaimOfARunThatIsOverIsNotAskedForEver) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.Settle();
+  auto& row = bench.disk->runs.begin()->second.run;
+  row.state = RunState::kSuccess;
+  bench.Ask(7, FlagRequest{"f", row.business_date, "true", std::nullopt, false});
+  bench.Settle();
+  EXPECT_TRUE(bench.starts.empty());
+  EXPECT_EQ(bench.engine->figures().open_runs, 0u);
+}
+
+TEST(Engine, AMoveThatTheStoreRefusesIsMadeOfWhatItSays) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.disk->runs.begin()->second.run.fence = 5;
+  bench.Step(kDue + Hours(4));
+  bench.Settle();
+  EXPECT_EQ(bench.Only().state, RunState::kManualRequired);
+  EXPECT_EQ(bench.Only().reason, Reason::kExceededWindow);
+}
+
+TEST(Engine, CountsThatComeBeforeTheirRowIsStoredAreAdded) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.CommitOne();  // the plan; the answer's row is on its way
+  bench.Step(kDue + Seconds(30));
+  bench.Step(kDue + Seconds(60));
+  bench.Ask(7, FlagRequest{"f", bench.Only().business_date, "true", std::nullopt, false});
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  int64_t asked = 0;
+  for (const auto& [id, row] : bench.disk->decisions) {
+    if (row.decision == "wait") asked += row.count;
+  }
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(Engine, APauseOfAnotherTaskRefusesAClaimForAMomentOnly) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") + "    retry: {immediate: {max_attempts: 1, interval: 5s}}\n" +
+                      Rule("b", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  bench.clock.wall = kDue + Seconds(5);
+  bench.Ask(7, PauseRequest{"task/b", false, false});  // stored before the claim of the same step
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  bench.Step(kDue + Seconds(6));
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 2u);
+  for (const auto& [id, row] : bench.disk->decisions)
+    EXPECT_TRUE(row.task != "a" || row.reason != Reason::kPaused);
+}
+
+TEST(Engine, TwoPausesOnTheirWayHaveTwoNumbers) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b")));
+  bench.Ask(7, PauseRequest{"task/b", false, false});
+  bench.Ask(8, PauseRequest{"task/a", false, false});
+  bench.Settle();
+  std::set<int64_t> numbers;
+  for (const auto& [scope, control] : bench.disk->controls) numbers.insert(control.version);
+  EXPECT_EQ(numbers.size(), 2u);
+}
+
+TEST(Engine, AnAnswerCountsForTheRoundThatAskedForIt) {
+  Bench bench(
+      RulesOf("tasks:\n" + Rule("a",
+                                ", check_interval: 5s, preconditions: [{type: file, path: one, max_age: 0s}, "
+                                "{type: file, path: two, max_age: 0s}]")));
+  bench.Step(kDue);
+  bench.Settle();
+  ASSERT_EQ(bench.probes.size(), 2u);
+  for (size_t i = 0; i < bench.probes.size() && i < 10; ++i) {
+    ProbeAnswer yes;
+    yes.ticket = bench.probes[i];
+    yes.answer = PreconditionFact::Answer::kYes;
+    bench.Step(bench.clock.wall + Seconds(1), {ProbeReplied{yes}});
+    bench.Settle();
+  }
+  EXPECT_EQ(bench.probes.size(), 2u);
+  EXPECT_EQ(bench.starts.size(), 1u);
 }
 
 TEST(Engine, AKeyThatCannotBeRenderedIsAPersonsAtOnce) {

@@ -73,6 +73,12 @@ struct StoreTrouble {
   bool available = false;
   StoreFault fault;
 };
+// The machine's wall clock was set, by so much (zero: it is right again). Time is told by it only once it is
+// believed (base/wall_guard.h).
+struct ClockLeapt {
+  Millis by;
+  bool believed = false;
+};
 struct ProbeReplied {
   ProbeAnswer answer;
 };
@@ -104,8 +110,9 @@ struct RulesOffered {
 };
 struct DrainAsked {};  // SIGTERM: no new plans or claims; running attempts finish
 struct StopNow {};     // the drain's time is over: end what still runs, as lost
-using Event = std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptStarted, AttemptEnded,
-                           AttemptInspected, AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow>;
+using Event =
+    std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptStarted, AttemptEnded, AttemptInspected,
+                 AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow, ClockLeapt>;
 
 // ---- effects
 struct StoreBatch {  // committed as one, or kept and tried again until it is

@@ -29,6 +29,9 @@ void EngineState::OnInspected(const Inspection& inspection) {
   if (open->run.state != RunState::kRunning) {
     open->inspecting = false;
     if (was_alive && !open->alive) open->stuck_at = kNever;
+    if (!open->alive) Emit(AttemptForget{inspection.ref});
+    if (open->alive && !was_alive && IsOpen(open->run.state)) open->stuck_at = now + kAliveStuckAfter;
+    if (open->alive) ArmRun(*open, now + kInspectAgain);
     Wake(open->run.id);
     return;
   }
@@ -41,7 +44,7 @@ void EngineState::OnInspected(const Inspection& inspection) {
   ending.summary =
       inspection.found == Inspection::Found::kNotStarted
           ? "the daemon died before it was started"
-          : StrCat("the daemon died while it ran (last known at work ", FormatUtc(last_alive), ")");
+          : StrCat("the daemon died while it ran (last known at work ", FormatUtc(found_alive), ")");
   if (!inspection.text.empty()) ending.summary += StrCat("; ", inspection.text);
   FinishAttempt(*open, std::move(ending));
 }
@@ -50,7 +53,15 @@ void EngineState::OnInspected(const Inspection& inspection) {
 Classified EngineState::ClassifyEnding(const OpenRun& open, const Ending& ending) const {
   static const ExecutionRule kPlain;
   Classified what = Classify(open.task == nullptr ? kPlain : open.task->rule().execution, ending);
-  if (!open.killed || what.outcome == Outcome::kSuccess) return what;
+  if (what.outcome == Outcome::kSuccess) return what;
+  // An order to cancel outlives the daemon that was given it; while its processes live it is not carried out.
+  if (!open.run.cancel.empty() && !open.alive) {
+    what.outcome = Outcome::kCancelled;
+    what.failure_class = FailureClass::kNone;
+    what.summary = open.run.cancel;
+    return what;
+  }
+  if (!open.killed) return what;
   switch (*open.killed) {
     case KillWhy::kCancelled:
       what.outcome = Outcome::kCancelled;
@@ -103,15 +114,17 @@ void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
   Classified what = ClassifyEnding(open, ending);
   BreakerChange change;
   bool used_up = open.task != nullptr && LadderUsedUp(open.run, open.task->rule().retry, what.failure_class);
-  if (open.lane != kNoLane && open.task != nullptr) change = CountBreaker(open, what, used_up);
+  if (open.lane != kNoLane && open.task != nullptr) {
+    change = CountBreaker(open, what, used_up);
+  } else {
+    ReleaseTrial(open);
+  }
   Recovery next = AskRecover(open, ending, what, change);
 
   FinishCall call;
   call.fence = open.run.fence;
   call.lost = stored_owner_dead;  // our own, ended by ourselves, is a result like any other
   call.end = EndOf(open, what, ending);
-  call.audit = std::move(open.audit);
-  open.audit.reset();
   Run before = open.run;
   Run after = AfterRecovery(open, next, what);
   open.run = after;
@@ -152,7 +165,9 @@ Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, cons
     // Its rule is gone; nobody owes another attempt.
     Recovery gone;
     gone.next = what.outcome == Outcome::kSuccess ? RunState::kSuccess : RunState::kSkipped;
-    gone.reason = what.outcome == Outcome::kSuccess ? Reason::kSucceeded : Reason::kRuleRemoved;
+    gone.reason = what.outcome == Outcome::kSuccess     ? Reason::kSucceeded
+                  : what.outcome == Outcome::kCancelled ? Reason::kCancelled
+                                                        : Reason::kRuleRemoved;
     gone.ladder = open.run.ladder;
     gone.counted = open.run.counted;
     gone.uncounted = open.run.uncounted;
@@ -205,6 +220,8 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
     detail = StrCat("attempt ", open.run.attempts, " ", OutcomeName(what.outcome),
                     what.summary.empty() ? "" : ": ", what.summary);
   }
+  if (what.outcome == Outcome::kSuccess && !open.run.cancel.empty())
+    detail += StrCat(detail.empty() ? "" : "; ", "it was done before this took hold: ", open.run.cancel);
   bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut ||
                 what.outcome == Outcome::kLost;
   if (failed) {
@@ -226,14 +243,16 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
 void EngineState::OnFinished(OpenRun& open, Pending& pending, bool accepted) {
   open.flight = OpenRun::Flight::kNone;
   open.finishing.reset();
-  Emit(AttemptForget{{open.run.id, open.run.fence, open.run.attempts}});
+  // What lives on is remembered until it is gone, by the next daemon too.
+  if (!open.alive) Emit(AttemptForget{{open.run.id, open.run.fence, open.run.attempts}});
   if (!accepted) {
-    Say(LogLevel::kWarning, "late_result",
-        Json::MakeObject().Set("run", open.run.id).Set("fence", open.run.fence));
-    Unreserve(open);
-    Close(open.run.id);
+    // The breaker counted this ending in memory; the claims to come must find the same in the store.
+    if (open.lane != kNoLane && lanes[open.lane].breaker != nullptr)
+      Call(BreakerCall{*lanes[open.lane].breaker}, Pending());
+    Reread(open, "finish");
     return;
   }
+  open.refusals = 0;
   open.run = pending.after.front();
   open.killed.reset();
   open.ending_cause.clear();
@@ -243,6 +262,7 @@ void EngineState::OnFinished(OpenRun& open, Pending& pending, bool accepted) {
   if (!IsFinal(open.run.state)) {
     if (open.rules != rules) Bind(open);  // from its next decision on it is judged by the active rule
     SetStuckLimit(open);
+    if (open.alive) ArmRun(open, now + kInspectAgain);
   }
   Unreserve(open);
   if (IsFinal(open.run.state)) {
@@ -263,6 +283,7 @@ void EngineState::SuccessFlags(const OpenRun& open, std::vector<Flag>& out) cons
     flag.name = *name;
     bool names_date = text.Uses("business_date") || text.Uses("date") || text.Uses("target_date");
     if (!names_date) flag.date = open.run.business_date;
+    if (names_date) flag.expires = now + rules->config.retention;  // it goes as those of a day do
     flag.value = "true";
     flag.by = StrCat("task ", open.run.task);
     flag.at = now;

@@ -16,9 +16,13 @@ namespace duecourse {
 using Rules = std::shared_ptr<const RuleSet>;
 inline constexpr size_t kNoLane = static_cast<size_t>(-1);
 inline constexpr uint32_t kNoFirstLane = static_cast<uint32_t>(-1);
+// A row that the store refuses to change is read again at once this often in a row, then every kInspectAgain.
+inline constexpr int kRefusalsInARow = 3;
 // A store that refuses this long is told of, from memory (GUARANTEES, scenario 83).
 inline constexpr Millis kStoreAlertAfter = Seconds(30);
 inline constexpr const char* kStoreAlert = "store";
+// Dead timers are swept out where there are more of them than this, and than a few for each run.
+inline constexpr size_t kTimersSpare = 256;
 // Processes of a former attempt that survive KILL this long are a person's.
 inline constexpr Millis kAliveStuckAfter = Minutes(10);
 // How often what would not die is looked at again.
@@ -50,6 +54,7 @@ struct Observed {
   std::string code;
   std::string text;
   uint64_t ticket = 0;  // of the look under way, 0: none
+  std::string mark;     // in Run::met once it was met for good; empty where it must be met each time
 };
 
 // A run that is not final, and what is under way for it.
@@ -61,16 +66,17 @@ struct OpenRun {
   size_t value = 0;
   Occurrence occurrence;
   std::vector<Observed> observed;
-  enum class Flight { kNone, kPlan, kClaim, kFinish, kMove };
+  enum class Flight { kNone, kPlan, kClaim, kFinish, kMove, kRead };
   Flight flight = Flight::kNone;
-  std::string nonce;  // of the claim in flight
-  Decision last;      // newest answer
+  std::string nonce;   // of the claim in flight
+  Instant not_before;  // the store refused a claim: no wake asks for another sooner
+  Decision last;       // newest answer
   std::string last_text;
   bool told_once = false;  // an answer of this wait is in the store, or on its way
   Reason told_reason = Reason::kNotDue;
   std::string told_text;
   int64_t decision_id = 0;     // its row, 0: not known yet
-  uint64_t answer_number = 0;  // of the newest answer's row
+  uint64_t answer_ticket = 0;  // of the newest answer's row
   int64_t folded = 0;          // repeats not yet in the store
   Instant folded_at;
   uint64_t timer = 0;  // generation: older timers of this run are dead
@@ -89,8 +95,10 @@ struct OpenRun {
       finishing;             // the ending on its way into the store; needed again if it never got there
   std::string ending_cause;  // cancelled by whom and why, shutdown…
   std::optional<KillWhy> killed;
-  std::optional<Request> asked;   // a person's trigger or rerun that waits for this run's claim
-  std::optional<AuditRow> audit;  // goes with the ending of the attempt
+  std::optional<Request> asked;           // a person's trigger or rerun that waits for this run's claim
+  int refusals = 0;                       // in a row, by a store whose row is not what is known here
+  std::set<std::string> waits_for_flags;  // where it stands in the tables of those who wait
+  std::set<std::string> waits_for_tasks;
   Force force;
   std::vector<std::string> failures;  // newest first, at most three lines, for alerts
   Instant stuck_at = kNever;
@@ -133,14 +141,15 @@ struct Pending {
     kFlag,
     kControl,
     kActivate,
-    kFlush
+    kFlush,
+    kRead
   };
   Kind kind = Kind::kNone;
   std::vector<std::string> runs;        // kPlan: in the call's order; else one
   std::vector<std::string> superseded;  // kPlan
   std::string lane_task;  // kPlan of a lane: whose, so that it is found in a set that changed meanwhile
   std::string lane_value;
-  uint64_t ticket = 0;           // kFindRuns: of the look; kDecision: number of the answer
+  uint64_t ticket = 0;           // kFindRuns: of the look; kDecision: of the answer
   size_t index = 0;              // kFindRuns: precondition; kFlag: 1 where it was removed
   std::vector<AlertRow> alerts;  // sent once the call is durable
   std::optional<Request> request;
@@ -166,6 +175,16 @@ struct Change {
   std::optional<Request> request = std::nullopt;
 };
 
+// Repeats of an answer whose row is still on its way: added when it is there.
+struct LateCount {
+  int64_t add = 0;
+  Instant last_at;
+};
+
+// Preconditions that are met for good, as Run::met has them: what is there already, and what came.
+std::string MetOf(const OpenRun& open);
+// What a change to this state is to people, where it is anything.
+std::optional<AlertRule::Event> AlertEventOf(RunState state);
 // A short text that differs when what is due differs.
 std::string ScheduleFingerprint(const Schedule& schedule);
 // The index of a for_each value by its id.

@@ -28,6 +28,7 @@ void EngineState::GatherFlags(OpenRun& open) {
 }
 
 void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Observed& seen) {
+  if (seen.fact.once_met_stays) return;
   TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
   bool good = true;
   std::string name = RenderOr(condition.name, scope, &good);
@@ -39,7 +40,7 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
     seen.text = StrCat("flag ", name, wanted);
     return;
   }
-  flag_waiters[name].insert(open.run.id);
+  WaitForFlag(open, name);
   std::string dated = condition.dated ? StrCat(" for ", FormatDay(open.run.business_date)) : "";
   auto it = flags.find({name, condition.dated ? open.run.business_date.days : INT32_MIN});
   bool expired = it != flags.end() && it->second.expires && *it->second.expires <= now;
@@ -56,6 +57,7 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
     seen.fact.answer = PreconditionFact::Answer::kYes;
     seen.code = "met";
     seen.text = StrCat("flag ", name, dated, " was set by ", it->second.by);
+    MarkMet(open, seen);
   }
 }
 
@@ -102,7 +104,7 @@ void EngineState::AskUpstream(OpenRun& open, size_t index) {
       call.value = open.run.value;
     }
   }
-  task_waiters[call.task].insert(open.run.id);
+  WaitForTask(open, call.task);
   Pending pending;
   pending.kind = Pending::Kind::kFindRuns;
   pending.runs.push_back(open.run.id);
@@ -195,16 +197,29 @@ void EngineState::OnProbe(const ProbeAnswer& answer) {
   Settle(*open, index, answer.answer, answer.code, answer.text);
 }
 
+void EngineState::MarkMet(const OpenRun& open, Observed& seen) {
+  seen.fact.once_met_stays = !open.task->rule().retry.only_if_data_ready;
+}
+
+std::string MetOf(const OpenRun& open) {
+  std::string met = open.run.met;
+  for (const Observed& seen : open.observed) {
+    if (!seen.fact.once_met_stays || met.find(seen.mark) != std::string::npos) continue;
+    met += StrCat(met.empty() ? "" : " ", seen.mark);
+  }
+  return met;
+}
+
 // An answer is there: when no look is under way any more the run is asked again.
 void EngineState::Settle(OpenRun& open, size_t index, PreconditionFact::Answer answer,
                          const std::string& code, const std::string& text) {
   Observed& seen = open.observed[index];
   seen.fact.answer = answer;
   seen.fact.at = now;
+  seen.fact.this_round = true;
   seen.code = code;
   seen.text = text;
-  if (answer == PreconditionFact::Answer::kYes && !open.task->rule().retry.only_if_data_ready)
-    seen.fact.once_met_stays = true;
+  if (answer == PreconditionFact::Answer::kYes) MarkMet(open, seen);
   bool busy = std::any_of(open.observed.begin(), open.observed.end(),
                           [](const Observed& o) { return o.ticket != 0; });
   if (!busy) Wake(open.run.id);
@@ -308,10 +323,7 @@ void EngineState::WakeWaitersOfTask(const std::string& task) {
   std::set<std::string> waiting = it->second;
   for (const std::string& id : waiting) {
     OpenRun* open = FindRun(id);
-    if (open == nullptr) {
-      it->second.erase(id);
-      continue;
-    }
+    if (open == nullptr) continue;
     for (size_t i = 0; i < open->observed.size() && open->task != nullptr; ++i) {
       bool about_task = open->task->rule().trigger.preconditions[i].type == Precondition::Type::kTask;
       Observed& seen = open->observed[i];

@@ -8,7 +8,9 @@
 namespace duecourse {
 
 void EngineState::OnRequest(Request request) {
-  if (draining) {
+  const bool reads = std::get_if<ExplainRequest>(&request.body) != nullptr ||
+                     std::get_if<TasksRequest>(&request.body) != nullptr;
+  if (draining && !reads) {
     Refuse(request, Reason::kDraining, "the daemon is stopping", "");
     return;
   }
@@ -32,13 +34,13 @@ void EngineState::OnRequest(Request request) {
 }
 
 // ---- answers
-void EngineState::Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body) {
+void EngineCore::Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body) {
   if (request.id == 0) return;
   Emit(Answer{request.id, kind, message, std::move(body)});
 }
 
-void EngineState::Refuse(const Request& request, Reason reason, const std::string& text,
-                         const std::string& run_id) {
+void EngineCore::Refuse(const Request& request, Reason reason, const std::string& text,
+                        const std::string& run_id) {
   Json body = Json::MakeObject();
   body.Set("reason", ReasonName(reason)).Set("detail", text);
   if (!run_id.empty()) body.Set("run_id", run_id);
@@ -52,15 +54,15 @@ void EngineState::RefuseAsked(OpenRun& open, Reason reason, const std::string& t
   open.force = Force();
 }
 
-void EngineState::AnswerFine(const Pending& pending, const std::string& run_id) {
+void EngineCore::AnswerFine(const Pending& pending, const std::string& run_id) {
   if (!pending.request) return;
   Json body = Json::MakeObject();
   if (!run_id.empty()) body.Set("run_id", run_id);
   Reply(*pending.request, Answer::Kind::kFine, "done", std::move(body));
 }
 
-AuditRow EngineState::AuditOf(const Request& request, const char* action, const std::string& task,
-                              const std::string& run_id) const {
+AuditRow EngineCore::AuditOf(const Request& request, const char* action, const std::string& task,
+                             const std::string& run_id) const {
   AuditRow row;
   row.at = now;
   row.by = request.by;
@@ -132,7 +134,14 @@ std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const Tri
   const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
   if (trigger.at) {
     std::optional<Instant> due = NextDue(task.rule(), lane.value, *trigger.at - Millis{1});
-    if (due && *due == *trigger.at) return due;
+    if (due && *due == *trigger.at) {
+      // What was over before the rule was in force is nobody's: a row of it would count as missed.
+      Instant ends = OccurrenceAt(task, lane.value, *due, rules->config).window.ends;
+      if (ends > lane.in_force_since) return due;
+      *problem = StrCat("the window of ", FormatLocal(*due, zone), " was over before the rule was in force (since ",
+                        FormatLocal(lane.in_force_since, zone), "); run it beside its schedule with --extra");
+      return std::nullopt;
+    }
     *problem = StrCat("nothing is due at ", FormatUtc(*trigger.at),
                       due ? StrCat("; the next is ", FormatLocal(*due, zone)) : "");
     return std::nullopt;
@@ -247,6 +256,20 @@ void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
   EmitByHand(request, std::move(run), force, trigger.extra ? "trigger_extra" : "trigger");
 }
 
+// It may lie in a range of what was missed, or of excluded days, and is then taken from there.
+Uncount EngineState::UncountOf(OpenRun& open, const Request& request) {
+  Uncount uncount;
+  bool excluded = open.occurrence.day == Occurrence::Day::kExcluded;
+  uncount.reason = excluded ? Reason::kCalendarExcluded : Reason::kSchedulerDown;
+  std::string who = StrCat("run by hand by ", request.by, request.reason.empty() ? "" : ": ", request.reason);
+  uncount.detail = StrCat(FormatUtc(open.run.due), " was later ", who);
+  std::string answer = std::move(open.last_text);
+  open.last_text = StrCat("it was counted as ", ReasonName(uncount.reason), "; now ", who);
+  uncount.row = DecisionOf(open, "note", uncount.reason);
+  open.last_text = std::move(answer);
+  return uncount;
+}
+
 void EngineState::EmitByHand(const Request& request, Run run, const Force& force, const char* action) {
   run.rule_version = rule_version;
   run.created_at = now;
@@ -261,8 +284,11 @@ void EngineState::EmitByHand(const Request& request, Run run, const Force& force
   call.audit = AuditOf(request, action, run.task, run.id);
   PlannedRun planned;
   Decision decision = Evaluate(open);
-  if (run.extra && (decision.verdict == Verdict::kDeny || decision.verdict == Verdict::kEnd)) {
-    // Beside the schedule there is nothing but the question: refused, it leaves no run that starts later.
+  bool was_counted = !run.extra && open.lane != kNoLane && run.due <= lanes[open.lane].planned_through;
+  if ((run.extra || was_counted) &&
+      (decision.verdict == Verdict::kDeny || decision.verdict == Verdict::kEnd)) {
+    // Beside the schedule, or after it was counted as missed, there is nothing but the question: refused, it
+    // leaves no run that starts later.
     std::string text = open.last_text;
     open.asked.reset();
     Close(run.id);
@@ -270,6 +296,7 @@ void EngineState::EmitByHand(const Request& request, Run run, const Force& force
     return;
   }
   if (decision.verdict == Verdict::kAllow && !activating) planned.claim = MakeClaim(open);
+  if (was_counted) planned.uncount = UncountOf(open, request);
   planned.run = open.run;
   call.runs.push_back(std::move(planned));
   Pending pending;

@@ -22,6 +22,11 @@ namespace {
 // Excluded occurrences among the missed are told apart up to this many; beyond it all count as missed.
 constexpr int64_t kSortedRangeMax = 200'000;
 
+// Whether there are days on which the rule owes nothing.
+bool IsRestricted(const TriggerRule& trigger) {
+  return trigger.days != 0x7f || trigger.workdays_only || !trigger.calendar.empty();
+}
+
 void Extend(Note& range, Instant due) {
   if (range.count == 0) range.first_due = due;
   range.last_due = due;
@@ -53,7 +58,6 @@ std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Ins
 // The counted range of what was missed, without those that start. Days that the rule excludes are told apart.
 void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const {
   const Task& task = TaskOf(lane);
-  const TriggerRule& trigger = task.rule().trigger;
   int64_t total = CountDue(task.rule(), lane.value, after, through);
   int64_t chosen =
       std::count_if(set.starts.begin(), set.starts.end(), [&](Instant due) { return due <= through; });
@@ -62,8 +66,7 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
   Note excluded = missed;
   excluded.reason = Reason::kCalendarExcluded;
   excluded.state = RunState::kSkipped;
-  bool restricted = trigger.days != 0x7f || trigger.workdays_only || !trigger.calendar.empty();
-  if (restricted && total <= kSortedRangeMax) {
+  if (IsRestricted(task.rule().trigger) && total <= kSortedRangeMax) {
     for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due <= through;
          due = NextDue(task.rule(), lane.value, *due)) {
       if (std::binary_search(set.starts.begin(), set.starts.end(), *due)) continue;
@@ -79,17 +82,25 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
   if (excluded.count > 0) set.ranges.push_back(std::move(excluded));
 }
 
-// The first (or last) occurrence in (after, through] that does not start. CHECKs that there is one.
+// The first (or last) occurrence in (after, through] that does not start, on a day of the rule where there is
+// one. CHECKs that something does not start.
 Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after,
                                 Instant through, bool forward) const {
-  const RuleBody& rule = TaskOf(lane).rule();
-  std::optional<Instant> due =
-      forward ? NextDue(rule, lane.value, after) : PreviousDue(rule, lane.value, through + Millis{1});
-  while (due && std::binary_search(starts.begin(), starts.end(), *due)) {
-    due = forward ? NextDue(rule, lane.value, *due) : PreviousDue(rule, lane.value, *due);
+  const Task& task = TaskOf(lane);
+  std::optional<Instant> due = forward ? NextDue(task.rule(), lane.value, after)
+                                       : PreviousDue(task.rule(), lane.value, through + Millis{1});
+  std::optional<Instant> any;
+  for (int64_t i = 0; i < kSortedRangeMax && due && after < *due && *due <= through; ++i) {
+    if (!std::binary_search(starts.begin(), starts.end(), *due)) {
+      if (!any) any = due;
+      bool excluded = IsRestricted(task.rule().trigger) &&
+                      OccurrenceAt(task, lane.value, *due, rules->config).day == Occurrence::Day::kExcluded;
+      if (!excluded) return *due;
+    }
+    due = forward ? NextDue(task.rule(), lane.value, *due) : PreviousDue(task.rule(), lane.value, *due);
   }
-  CHECK(due.has_value());
-  return *due;
+  CHECK(any.has_value());
+  return *any;
 }
 
 void EngineState::PlanLane(size_t index) {

@@ -36,20 +36,20 @@ void EngineState::OnRules(RulesOffered offered) {
   }
   std::vector<RuleChange> changes = CompareRules(*rules, *offered.rules);
   body.Set("changes", ChangesJson(changes));
-  if (offered.dry_run) {
-    Reply(request, Answer::Kind::kFine,
-          StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change"),
-          std::move(body));
-    return;
-  }
   size_t before = rules->tasks.size();
   size_t after = offered.rules->tasks.size();
   bool few = after < before && (before - after) * 100 > before * static_cast<size_t>(kReloadLossPercent);
+  const std::string would =
+      StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change");
   if (!offered.confirm && before > 0 && (after == 0 || few)) {
     Reply(request, Answer::Kind::kRefused,
-          StrCat("the new set has ", after, " tasks, the active one ", before,
-                 "; if that is meant: reload --confirm"),
+          StrCat(offered.dry_run ? would + "; the reload would be refused: " : "", "the new set has ", after,
+                 " tasks, the active one ", before, "; if that is meant: reload --confirm"),
           std::move(body));
+    return;
+  }
+  if (offered.dry_run) {
+    Reply(request, Answer::Kind::kFine, would, std::move(body));
     return;
   }
   if (draining || !store_available) {
@@ -78,10 +78,19 @@ void EngineState::SwitchRules(RulesOffered offered, std::vector<RuleChange> chan
   BuildLanes(cursors, true, std::move(offered.texts));
   for (auto& [key, lane] : old) {
     Lane* now_lane = FindLane(key.first, key.second);
-    if (now_lane == nullptr) continue;
+    if (now_lane == nullptr) {
+      // The store keeps it: should the task come back, its claims are held against it.
+      if (lane.breaker != nullptr) idle_breakers[key] = *lane.breaker;
+      continue;
+    }
     now_lane->breaker = std::move(lane.breaker);
     now_lane->planning = lane.planning;
   }
+  std::erase_if(idle_breakers, [this](const auto& entry) {
+    Lane* back = FindLane(entry.first.first, entry.first.second);
+    if (back != nullptr) back->breaker = std::make_unique<Breaker>(entry.second);
+    return back != nullptr;
+  });
   for (size_t i = first_call; i < calls.size(); ++i) {
     auto* activate = std::get_if<ActivateCall>(&calls[i]);
     if (activate == nullptr) continue;

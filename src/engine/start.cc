@@ -35,7 +35,8 @@ void EngineState::LogStart(const OpenRun& open) {
       .Set("fence", open.run.fence)
       .Set("trigger", TriggerKindName(open.claim_kind));
   line.Set("target_date", FormatDay(open.run.business_date)).Set("decision", "run");
-  line.Set("reason", ReasonName(Reason::kAllConditionsMet)).Set("detail", open.run.detail);
+  line.Set("reason", ReasonName(Reason::kAllConditionsMet))
+      .Set("detail", Json::MakeObject().Set("text", open.run.detail));
   line.Set("node_id", options.node).Set("rule_version", rule_version);
   line.Set("zone", zone.name()).Set("host_zone", options.host_zone);
   line.Set("planned", FormatUtc(open.run.due)).Set("planned_local", FormatLocal(open.run.due, zone));
@@ -55,6 +56,11 @@ void EngineState::KillAttempt(OpenRun& open, KillWhy why, const std::string& cau
 // A running attempt's timer: its heartbeat, the end of its window where the rule kills at it.
 void EngineState::OnRunningTimer(OpenRun& open) {
   if (open.stuck_at <= now) TellStuck(open);
+  bool nobodys = !open.executing && !open.inspecting && open.flight == OpenRun::Flight::kNone;
+  if (nobodys) {
+    AdoptRunning(open);
+    return;
+  }
   if (open.renew_at <= now && open.task != nullptr) {
     if (store_available && open.executing && open.flight == OpenRun::Flight::kNone) {
       Pending pending;

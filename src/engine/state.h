@@ -72,6 +72,7 @@ class EngineState : public EngineCore {
 
   // ---- observe.cc: preconditions
   static std::pair<std::string, int32_t> FlagKey(const Flag& flag);
+  static void MarkMet(const OpenRun& open, Observed& seen);
   void GatherFlags(OpenRun& open);
   void AnswerFlag(OpenRun& open, const FlagCondition& condition, Observed& seen);
   void Observe(OpenRun& open);
@@ -87,7 +88,6 @@ class EngineState : public EngineCore {
 
   // ---- wait.cc: answers that are not yes; rows.cc: rows; describe.cc: clauses for people
   void Wait(OpenRun& open, const Decision& decision);
-  void FoldOne(OpenRun& open);
   void FoldAll();
   void End(OpenRun& open, const Decision& decision);
   MoveCall MakeMove(OpenRun& open, RunState state, Reason reason, const std::string& detail);
@@ -118,6 +118,9 @@ class EngineState : public EngineCore {
   void OnRefused(OpenRun& open, const ClaimReply& reply);
   void OnMoved(OpenRun& open, Pending& pending, const MoveReply& reply);
   void Close(const std::string& run_id);
+  void Reread(OpenRun& open, const char* refused);
+  void OnReread(OpenRun& open, const std::vector<Run>& found);
+  void TakeEnded(OpenRun& open);
   void StartAttempt(OpenRun& open);
   void LogStart(const OpenRun& open);
   void KillAttempt(OpenRun& open, KillWhy why, const std::string& cause);
@@ -137,7 +140,6 @@ class EngineState : public EngineCore {
   void SuccessFlags(const OpenRun& open, std::vector<Flag>& out) const;
 
   // ---- tell.cc: alerts; trouble.cc: the store itself
-  static std::optional<AlertRule::Event> AlertEventOf(RunState state);
   AlertRow RowOf(const AlertDraft& draft, const std::string& episode, const std::string& task,
                  const std::string& run_id, const std::string& owner);
   void AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what,
@@ -159,12 +161,7 @@ class EngineState : public EngineCore {
 
   // ---- person.cc, byhand.cc, control.cc, explain.cc: what people ask for
   void OnRequest(Request request);
-  void Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body);
-  void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);
   void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
-  void AnswerFine(const Pending& pending, const std::string& run_id);
-  AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
-                   const std::string& run_id) const;
   void OnTrigger(const Request& request, const TriggerRequest& trigger);
   std::string NoLaneText(const std::string& task, const std::string& value) const;
   std::optional<Instant> ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger,
@@ -174,8 +171,11 @@ class EngineState : public EngineCore {
   void TriggerOpen(const Request& request, OpenRun& open, bool forced);
   void AskWithProbes(OpenRun& open);
   void PlanByHand(const Request& request, size_t index, Instant due, const TriggerRequest& trigger);
+  Uncount UncountOf(OpenRun& open, const Request& request);
   void EmitByHand(const Request& request, Run run, const Force& force, const char* action);
   void OnCancel(const Request& request, const std::string& run_id);
+  void OrderCancel(const Request& request, OpenRun& open, const std::string& words);
+  void ObeyCancel(OpenRun& open);
   void OnManual(const Request& request, const ManualRequest& manual);
   void ClaimByHand(const Request& request, OpenRun& open);
   void SupersedeByHand(const Request& request, const ManualRequest& manual);

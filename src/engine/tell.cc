@@ -7,7 +7,7 @@
 
 namespace duecourse {
 
-std::optional<AlertRule::Event> EngineState::AlertEventOf(RunState state) {
+std::optional<AlertRule::Event> AlertEventOf(RunState state) {
   switch (state) {
     case RunState::kSkipped:
       return AlertRule::Event::kSkipped;

@@ -1,6 +1,7 @@
 // The store itself is the trouble: nothing new starts, nothing is lost, somebody hears of it, and it ends
 // when it is back.
 #include "base/text.h"
+#include "base/wall_guard.h"
 #include "engine/state.h"
 
 namespace duecourse {
@@ -54,6 +55,34 @@ void EngineState::TellStoreTrouble() {
   facts.todo = {StrCat("look: ", options.program, " doctor"), "the log names the file and the fault"};
   facts.at = now;
   SendNotice(facts);
+}
+
+// Sent from memory too: what is stored carries a time, and that is what is in doubt.
+NoticeFacts NoticeOfLeap(const ClockLeapt& leap, Instant now) {
+  NoticeFacts facts;
+  facts.level = AlertLevel::kP2;
+  facts.event = "clock_skew";
+  facts.at = now;
+  if (leap.by == Millis{}) {
+    facts.event = "recovered";
+    facts.what = "the machine's wall clock is right again; its leap was never followed";
+    return facts;
+  }
+  const bool ahead = leap.by > Millis{};
+  const std::string far = FormatMillis(ahead ? leap.by : Millis{} - leap.by);
+  facts.what = StrCat("the machine's wall clock leapt ", far, ahead ? " ahead" : " back");
+  if (!leap.believed) {
+    facts.next = StrCat("time is reckoned on without the leap; if it lasts ", FormatMillis(kWallLeapBelieved),
+                        ", it is believed");
+    facts.todo = {"look at the machine's time service (timedatectl)"};
+    return facts;
+  }
+  facts.what += " and stayed there, so it is believed";
+  facts.next = ahead ? "what was due in between is missed or late, as its rules say"
+                     : "what comes due again is known by its key and is not repeated";
+  facts.todo = {"look at the machine's time service (timedatectl)",
+                "history is not pruned for a day, so a wrong clock can still be set right"};
+  return facts;
 }
 
 void EngineState::SendNotice(const NoticeFacts& facts) {

@@ -17,7 +17,8 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   for (const std::string& name : open.task->rule().trigger.pools) {
     if (decision.reason == Reason::kPoolFull) pools[name].waiting.insert(open.run.id);
   }
-  if (decision.reason == Reason::kPaused && PauseOf(*open.task)->at <= open.run.due) open.due_in_pause = true;
+  const Control* pause = decision.reason == Reason::kPaused ? PauseOf(*open.task) : nullptr;
+  if (pause != nullptr && pause->at <= open.run.due) open.due_in_pause = true;
   if (open.asked) {
     RefuseAsked(open, decision.reason, open.last_text);
     if (open.run.extra && open.run.state == RunState::kScheduled && open.run.attempts == 0) {
@@ -30,6 +31,8 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   ArmRun(open, std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever));
   bool same = open.told_once && open.told_reason == decision.reason &&
               (open.told_text == open.last_text || WaitsForALimit(decision.reason));
+  std::string met = MetOf(open);
+  same = same && met == open.run.met;  // what was met for good is stored with an answer
   if (same) {
     ++open.folded;
     open.folded_at = now;
@@ -46,15 +49,10 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   open.folded = 0;
   Pending pending;
   pending.kind = Pending::Kind::kDecision;
-  pending.ticket = ++open.answer_number;
+  pending.ticket = open.answer_ticket = next_ticket++;
   pending.runs.push_back(open.run.id);
-  Call(NoteDecisionCall{std::move(row)}, std::move(pending));
-}
-
-void EngineState::FoldOne(OpenRun& open) {
-  if (open.folded == 0 || open.decision_id == 0) return;
-  Call(FoldCall{open.decision_id, open.folded_at, open.folded}, Pending());
-  open.folded = 0;
+  open.run.met = met;
+  Call(NoteDecisionCall{std::move(row), std::move(met)}, std::move(pending));
 }
 
 void EngineState::FoldAll() {
@@ -71,7 +69,7 @@ void EngineState::End(OpenRun& open, const Decision& decision) {
   Ended ended = DecideEnd(facts);
   // Its cause is the last answer: which pool and holder, which file, which upstream.
   std::string detail = open.last_text;
-  if (!open.told_text.empty() && open.told_once)
+  if (decision.reason != Reason::kCancelled && !open.told_text.empty() && open.told_once)
     detail = StrCat(detail, "; last: ", ReasonName(open.told_reason), ", ", open.told_text);
   if (open.asked) RefuseAsked(open, decision.reason, detail);
   MoveRun(open, {ended.state, ended.reason, detail});
@@ -127,6 +125,8 @@ void EngineState::SetState(Run& run, RunState state, Reason reason, const std::s
   run.state_since = now;
   if (state != RunState::kRetrying && state != RunState::kCatchupWaiting && state != RunState::kScheduled)
     run.next_at.reset();
+  // What a person is asked about is theirs to end or to run again.
+  if (state == RunState::kManualRequired) run.cancel.clear();
 }
 
 }  // namespace duecourse

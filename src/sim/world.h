@@ -72,6 +72,7 @@ class World {
   void Kill();   // kill -9: what runs becomes an orphan, found and ended at the next start
   void Drain();  // SIGTERM; Stopped() once it is drained or its drain time is over
   bool up() const { return engine_ != nullptr; }
+  Engine::Figures figures() const { return engine_->figures(); }  // while it is up
   void StoreAway(bool away);     // commits are refused; what is asked of the store is kept
   void Suspend(bool suspended);  // SIGSTOP: nothing is stepped, time goes on
   void Reload(std::shared_ptr<const RuleSet> rules, bool confirm, bool dry_run, uint64_t request_id);

@@ -106,10 +106,10 @@ constexpr const char* kDropFlags = R"sql(
 DELETE FROM flag
 WHERE rowid IN (SELECT rowid
                 FROM flag
-                WHERE at < ?
-                  AND date IS NOT NULL
+                WHERE at < ?1
+                  AND (date IS NOT NULL OR expires < ?1)
                 ORDER BY name, date
-                LIMIT ?)
+                LIMIT ?2)
 )sql";
 
 struct Seen {
