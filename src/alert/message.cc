@@ -30,7 +30,8 @@ std::string Text(const std::string& id, const std::string& title, const Json& bo
   if (body.Has("state")) {
     AddLine(text, "state",
             StrCat(body.Get("state").AsString(), " (", body.Get("reason").AsString(), "), ",
-                   body.Get("attempts").AsInteger(), " attempts"));
+                   body.Get("attempts").AsInteger(),
+                   body.Get("attempts").AsInteger() == 1 ? " attempt" : " attempts"));
   }
   AddLine(text, "why", body.Get("why").AsString());
   const Json::Array& failures = body.Get("last_failures").AsArray();

@@ -74,14 +74,32 @@ const char* Prefix(Event event) {
       return "needs a person: ";
     case Event::kStuck:
       return "stuck: ";
+    case Event::kSkipped:
+      return "skipped: ";
+    case Event::kMissed:
+      return "missed: ";
     case Event::kFailure:
     case Event::kSecondFailure:
-    case Event::kSkipped:
-    case Event::kMissed:
     case Event::kBreakerOpen:
       return "";
   }
   return "";
+}
+
+// "failed: attempt 2 failed: exit 75" says it twice: the reason's name goes where the sentence after it says the
+// same. ("attempts_exhausted: attempt 10 failed: exit 75" says two things.)
+std::string WhatOf(const AlertFacts& facts) {
+  for (const std::string_view name : {"failed: ", "attempt_lost: "}) {
+    std::string_view what = facts.what;
+    if (what.starts_with(name) && what.substr(name.size()).starts_with("attempt "))
+      return std::string(what.substr(name.size()));
+  }
+  return facts.what;
+}
+
+// Whether the text says of itself what the prefix would: "missed 3 occurrences", "stuck: …".
+bool SaysItself(const std::string& what, std::string_view prefix) {
+  return what.starts_with(prefix.substr(0, prefix.find(':')));
 }
 
 // "order_sync[channel=app] 2025-06-01"
@@ -155,7 +173,7 @@ Json Body(const AlertFacts& facts, AlertLevel level, const std::string& event) {
     body.Set("value", Shown(facts.run->value, kShownWord));
   }
   if (facts.run != nullptr) AddRun(facts, body);
-  body.Set("what", Shown(facts.what, kShownLine));
+  body.Set("what", Shown(WhatOf(facts), kShownLine));
   if (!facts.next.empty()) body.Set("next", Shown(facts.next, kShownLine));
   return body;
 }
@@ -186,9 +204,10 @@ AlertDraft DraftAlert(const AlertFacts& facts) {
   draft.level = level;
   draft.event = NameOf(kAlertEventNames, event);
   draft.send = level >= AlertLevel::kP2;
-  const std::string prefix = facts.what.starts_with(Prefix(event)) ? "" : Prefix(event);
-  draft.title = StrCat(AlertLevelName(level), " ", Subject(facts), ": ",
-                       Shown(StrCat(prefix, facts.what), kShownTitle));
+  const std::string what = WhatOf(facts);
+  const std::string prefix = SaysItself(what, Prefix(event)) ? "" : Prefix(event);
+  draft.title =
+      StrCat(AlertLevelName(level), " ", Subject(facts), ": ", Shown(StrCat(prefix, what), kShownTitle));
   Json body = Body(facts, level, draft.event);
   Json lines = FailureLines(facts);
   if (!lines.AsArray().empty()) body.Set("last_failures", std::move(lines));

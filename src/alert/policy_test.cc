@@ -79,6 +79,46 @@ std::vector<Step> With(std::vector<Step> steps, const Step& last) {
 }
 using Told = std::vector<std::string>;
 
+TEST(AlertPolicyTest, TitlesSayEachThingOnce) {
+  const struct {
+    Event event;
+    RunState state;
+    int failures;
+    const char* what;  // as the engine says it
+    const char* title;
+  } rows[] = {
+      {Event::kFailure, RunState::kRetrying, 1, "failed: attempt 1 failed: exit 75",
+       "P3 order_sync 2025-06-01: attempt 1 failed: exit 75"},
+      {Event::kFailure, RunState::kRetrying, 2, "failed: attempt 2 failed: exit 75",
+       "P2 order_sync 2025-06-01: attempt 2 failed: exit 75"},
+      {Event::kFailure, RunState::kRetrying, 3, "attempt_lost: attempt 3 lost: the daemon died while it ran",
+       "P2 order_sync 2025-06-01: third failure in a row: attempt 3 lost: the daemon died while it ran"},
+      {Event::kManualRequired, RunState::kManualRequired, 4, "attempts_exhausted: attempt 4 failed: exit 75",
+       "P2 order_sync 2025-06-01: needs a person: attempts_exhausted: attempt 4 failed: exit 75"},
+      {Event::kMissed, RunState::kMissed, 0, "exceeded_window: precondition_not_ready, the file is not there",
+       "P2 order_sync 2025-06-01: missed: exceeded_window: precondition_not_ready, the file is not there"},
+      {Event::kMissed, RunState::kMissed, 0, "missed 3 occurrences: the daemon was down",
+       "P2 order_sync 2025-06-01: missed 3 occurrences: the daemon was down"},
+      {Event::kSkipped, RunState::kSkipped, 0, "cancelled: by ann: wrong file",
+       "P3 order_sync 2025-06-01: skipped: cancelled: by ann: wrong file"},
+      {Event::kStuck, RunState::kCatchupWaiting, 0, "stuck: 2h in catchup_waiting",
+       "P2 order_sync 2025-06-01: stuck: 2h in catchup_waiting"},
+  };
+  for (const auto& row : rows) {
+    const duecourse::Run run = RunIn(row.state, row.failures);
+    const Task task = TaskWith({});
+    AlertFacts facts;
+    facts.event = row.event;
+    facts.task = &task;
+    facts.run = &run;
+    facts.episode = run.id;
+    facts.what = row.what;
+    const AlertDraft draft = DraftAlert(facts);
+    EXPECT_EQ(draft.title, row.title);
+    EXPECT_EQ(draft.body.find("failed: attempt 1"), std::string::npos) << draft.body;
+  }
+}
+
 TEST(AlertPolicyTest, OneMessageAnEpisodeAndLevelAndNeverOneAnAttempt) {
   const Step kManual = {Event::kManualRequired, RunState::kManualRequired, 10};
   const Step kSkip = {Event::kSkipped, RunState::kSkipped, 0};
