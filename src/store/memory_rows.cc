@@ -229,7 +229,8 @@ PruneReply MemoryStore::Do(const PruneCall& call) {
   reply.rows += PruneAlerts(call, room());
   reply.rows += EraseSome(disk_->audit, room(), [&](const AuditRow& row) { return row.at < call.before; });
   for (auto place = disk_->flags.begin(); place != disk_->flags.end() && room() > 0;) {
-    bool goes = place->second.date && place->second.at < call.before;
+    const Flag& flag = place->second;
+    bool goes = flag.at < call.before && (flag.date || (flag.expires && *flag.expires < call.before));
     reply.rows += goes ? 1 : 0;
     place = goes ? disk_->flags.erase(place) : std::next(place);
   }
