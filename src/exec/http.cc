@@ -75,6 +75,7 @@ void HttpRunner::Begin(StartRequest request) {
   Result<HttpClientCall> call = BuildCall(request, options_.exec.store_id);
   if (!call.ok()) return End(ref, ConfigurationEnding("request_unusable", Redact(call.error().message())));
   call->max_response_bytes = kHttpAnswerMaxBytes;
+  call->max_read_bytes = kHttpAnswerReadMaxBytes;
   const double rate = options_.exec.clock_rate;
   call->timeout.count =
       std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(request.timeout.count) / rate));

@@ -19,7 +19,9 @@
 
 namespace duecourse {
 
-inline constexpr size_t kHttpAnswerMaxBytes = 1u << 20;
+inline constexpr size_t kHttpAnswerMaxBytes = 1u << 20;  // of an answer's body that are looked at
+// A longer body is waited for to its end, for only then is the answer whole; beyond this it is broken.
+inline constexpr size_t kHttpAnswerReadMaxBytes = 64u << 20;
 
 class HttpRunner {
  public:

@@ -58,11 +58,16 @@ void DescribeAnswer(const AnswerFacts& facts, Ending& ending) {
   const HttpExpect& expect = facts.request.rule->execution.http.expect;
   ending.kind = Ending::Kind::kHttp;
   ending.code = result.status;
-  if (result.error == HttpError::kTooLarge) {
-    AddNote(ending,
-            StrCat("the answer is larger than ", result.body.size(), " bytes; the rest of it was not read"));
+  const bool cut = result.body_bytes > result.body.size();
+  if (cut) {
+    AddNote(ending, StrCat("the answer has ", result.body_bytes, " bytes, of which the first ",
+                           result.body.size(), " were kept and looked at"));
   }
-  const std::string fault = ExpectFault(expect, result.status, result.body);
+  std::string fault = ExpectFault(expect, result.status, result.body);
+  if (cut && !expect.json.empty() && StatusExpected(expect, result.status)) {
+    fault = StrCat("its body is too large to be read as JSON: ", result.body_bytes, " bytes, at most ",
+                   result.body.size(), " are");
+  }
   ending.http_expect_met = fault.empty();
   std::optional<Millis> retry_after = RetryAfterOf(result.headers, facts.now);
   if (retry_after.has_value()) ending.retry_after = std::min(*retry_after, kRetryAfterMax);
@@ -82,13 +87,21 @@ void DescribeFailure(const AnswerFacts& facts, Ending& ending) {
   ending.code = 0;
   if (result.error == HttpError::kTimeout && result.sent) {
     ending.kind = Ending::Kind::kTimeout;
-    ending.summary =
-        StrCat(host, " was asked and did not answer within ", FormatMillis(facts.request.timeout));
+    ending.summary = StrCat(host,
+                            result.answering ? " began to answer and had not finished within "
+                                             : " was asked and did not answer within ",
+                            FormatMillis(facts.request.timeout));
     return;
   }
   ending.kind = Ending::Kind::kNetwork;
-  ending.summary = result.sent ? StrCat(host, " was asked and did not answer: ", result.message)
-                               : StrCat(host, " could not be reached, nothing was sent: ", result.message);
+  if (!result.sent) {
+    ending.summary = StrCat(host, " could not be reached, nothing was sent: ", result.message);
+  } else if (result.status > 0) {
+    ending.summary = StrCat(host, " began to answer with http ", result.status,
+                            ", but that is no whole answer: ", result.message);
+  } else {
+    ending.summary = StrCat(host, " was asked and gave no answer: ", result.message);
+  }
 }
 
 void ReadReport(const HttpResult& result, Ending& ending) {
@@ -186,9 +199,8 @@ Ending EndingOfAnswer(const AnswerFacts& facts) {
     ending.detail.Set("kill", Json::MakeObject().Set("why", KillWhyName(*facts.kill)));
     return ending;
   }
-  const bool answered =
-      result.status > 0 && (result.error == HttpError::kNone || result.error == HttpError::kTooLarge);
-  if (!answered) {
+  // A status that came before the answer broke proves nothing.
+  if (result.error != HttpError::kNone || result.status <= 0) {
     ending.detail.Set("error", HttpErrorName(result.error));
     DescribeFailure(facts, ending);
     ending.summary = Redact(std::move(ending.summary));

@@ -248,8 +248,63 @@ TEST_F(HttpTest, AnAnswerOfAnySizeIsCutAndStillRead) {
   Ending ending = Run(Request("r1", Url(), rule));
   EXPECT_EQ(ending.kind, Ending::Kind::kHttp);
   EXPECT_EQ(ending.code, 200);
-  EXPECT_EQ(ending.detail.Get("notes").AsArray().size(), 1u) << ending.detail.Dump();
+  EXPECT_TRUE(ending.http_expect_met);
+  EXPECT_NE(ending.detail.Dump().find("the answer has 3145728 bytes, of which the first 1048576"),
+            std::string::npos)
+      << ending.detail.Dump();
   EXPECT_EQ(OutputOf("r1").out.size(), 1000u);
+  rule.http.expect.json = {{"/status", "done"}};
+  Ending unread = Run(Request("r2", Url(), rule));
+  EXPECT_FALSE(unread.http_expect_met);
+  EXPECT_NE(unread.summary.find("too large to be read as JSON: 3145728 bytes"), std::string::npos)
+      << unread.summary;
+}
+
+// Its status came, and yet nobody knows what it was going to say.
+TEST_F(HttpTest, AnAnswerThatBreaksALimitOrItsFramingIsNoSuccess) {
+  struct Row {
+    const char* name;
+    const char* begin;
+    const char* endless;  // sent until the other side has gone; empty: once is all
+    const char* told;
+  };
+  const std::string large(64u << 10, 'x');
+  const Row rows[] = {
+      {"headers without end", "HTTP/1.1 200 OK\r\n", "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n",
+       "the answer's headers have more than"},
+      {"a trailer without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
+       "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", "the answer's headers have more than"},
+      {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", "",
+       "it has two lengths, Content-Length 3 and 4"},
+      {"cut off", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc", "", "no whole answer"},
+      {"a body without end", "HTTP/1.1 200 OK\r\n\r\n", large.c_str(), "body is larger than 67108864 bytes"},
+  };
+  int n = 0;
+  for (const Row& row : rows) {
+    RawServer server([&row](RawPeer& peer) {
+      peer.ReadHead();
+      peer.Send(row.begin);
+      const std::string more = row.endless;
+      while (!more.empty() && peer.Send(more)) {
+      }
+    });
+    Ending ending = Run(Request(StrCat("r", ++n), server.Url()));
+    EXPECT_EQ(ending.kind, Ending::Kind::kNetwork) << row.name << ": " << ending.summary;
+    EXPECT_TRUE(ending.request_sent) << row.name;
+    EXPECT_FALSE(ending.http_expect_met) << row.name;
+    EXPECT_NE(ending.summary.find("began to answer with http 200"), std::string::npos) << ending.summary;
+    EXPECT_NE(ending.summary.find(row.told), std::string::npos) << row.name << ": " << ending.summary;
+  }
+  RawServer silent([](RawPeer& peer) {
+    peer.ReadHead();
+    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc");
+    peer.ReadToEnd(20'000);
+  });
+  ExecutionRule rule = HttpRule();
+  rule.timeout = Millis{400};
+  Ending half = Run(Request("r9", silent.Url(), rule));
+  EXPECT_EQ(half.kind, Ending::Kind::kTimeout);
+  EXPECT_EQ(half.summary, "127.0.0.1 began to answer and had not finished within 400ms");
 }
 
 TEST_F(HttpTest, AddressesThatAreNotAllowedAreTheRulesFault) {

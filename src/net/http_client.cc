@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "net/http_intake.h"
 
 namespace duecourse {
 namespace {
@@ -25,14 +26,13 @@ struct Transfer {
   HttpClientCall call;
   HttpClient::Done done;
   HttpResult result;
+  HttpIntake intake{0, 0};
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   std::array<char, CURL_ERROR_SIZE> error_text{};
   const AddressGuard* guard = nullptr;
   std::string forbidden;    // the last address that the guard refused
   std::vector<Fd> sockets;  // second descriptors of those it opened, to see afterwards what came in
-  size_t header_bytes = 0;
-  bool too_large = false;
   int64_t started_us = 0;
 
   ~Transfer() {
@@ -45,36 +45,13 @@ long ClampedMillis(Millis span) {  // 0 would mean "without end" to the library
   return static_cast<long>(std::clamp<int64_t>(span.count, 1, INT32_MAX));
 }
 
+// The library ends the call where fewer bytes are taken than there were.
 size_t OnHeader(char* data, size_t one, size_t size, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  size *= one;
-  transfer.header_bytes += size;
-  if (transfer.header_bytes > kHttpMaxAnswerHeaderBytes) {
-    transfer.too_large = true;
-    return 0;
-  }
-  std::string_view line(data, size);
-  if (line.starts_with("HTTP/")) {  // an answer begins; what an interim one or a redirect said is over
-    transfer.result.headers.clear();
-    return size;
-  }
-  size_t colon = line.find(':');
-  if (colon != std::string_view::npos) {
-    transfer.result.headers.push_back(
-        {std::string(Trim(line.substr(0, colon))), std::string(Trim(line.substr(colon + 1)))});
-  }
-  return size;
+  return static_cast<Transfer*>(user)->intake.TakeLine({data, one * size}) ? one * size : 0;
 }
 
 size_t OnBody(char* data, size_t one, size_t size, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  size *= one;
-  std::string& body = transfer.result.body;
-  size_t room = transfer.call.max_response_bytes - body.size();
-  body.append(data, std::min(room, size));
-  if (size <= room) return size;
-  transfer.too_large = true;
-  return 0;
+  return static_cast<Transfer*>(user)->intake.TakeBody({data, one * size}) ? one * size : 0;
 }
 
 // Opens the socket of a connection, after the guard has seen the address that it really goes to.
@@ -96,7 +73,7 @@ curl_socket_t OnSocket(void* user, curlsocktype /*purpose*/, curl_sockaddr* addr
 bool BeganToAnswer(const Transfer& transfer) {
   curl_off_t first_byte = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
-  return transfer.header_bytes > 0 || first_byte > 0 || AnyBytesReceived(transfer.sockets);
+  return transfer.intake.any_line() || first_byte > 0 || AnyBytesReceived(transfer.sockets);
 }
 
 HttpError ErrorOf(CURLcode code) {
@@ -205,7 +182,14 @@ void Conclude(Transfer& transfer, CURLcode code) {
   result.status = static_cast<int>(status);
   result.sent = request_bytes > 0;
   result.answering = BeganToAnswer(transfer);
-  result.error = transfer.too_large ? HttpError::kTooLarge : ErrorOf(code);
+  result.headers = std::move(transfer.intake.headers());
+  result.body = std::move(transfer.intake.body());
+  result.body_bytes = transfer.intake.body_bytes();
+  // What is wrong with the answer itself comes before whatever the library makes of its being refused.
+  const HttpIntake::Fault fault = transfer.intake.fault();
+  result.error = fault == HttpIntake::Fault::kTooLarge ? HttpError::kTooLarge
+                 : fault == HttpIntake::Fault::kBroken ? HttpError::kBroken
+                                                       : ErrorOf(code);
   // The library has one code for a url it cannot use and for an answer that does not begin like HTTP.
   if (result.error == HttpError::kBadCall && result.sent && status == 0) result.error = HttpError::kBroken;
   // Only its text tells a name server that is mute from an agent that is.
@@ -214,8 +198,8 @@ void Conclude(Transfer& transfer, CURLcode code) {
   if (result.error == HttpError::kConnect && !transfer.forbidden.empty()) {
     result.error = HttpError::kForbidden;
     result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
-  } else if (result.error == HttpError::kTooLarge) {
-    result.message = StrCat("the answer is larger than ", transfer.call.max_response_bytes, " bytes");
+  } else if (fault != HttpIntake::Fault::kNone) {
+    result.message = transfer.intake.fault_text();
   } else if (code != CURLE_OK) {
     result.message = transfer.error_text[0] != 0 ? transfer.error_text.data() : curl_easy_strerror(code);
   }
@@ -282,6 +266,7 @@ HttpClient::~HttpClient() {
 
 uint64_t HttpClient::Start(HttpClientCall call, Done done) {
   auto transfer = std::make_unique<Transfer>();
+  transfer->intake = HttpIntake(call.max_response_bytes, call.max_read_bytes);
   transfer->call = std::move(call);
   transfer->done = std::move(done);
   transfer->started_us = MonotonicMicros();

@@ -7,8 +7,9 @@
 // library would quietly send them a second time when a kept connection turns out to be dead).
 //
 // Limits: the whole call ends within `timeout`, its waiting for a free connection included; an answer's
-// headers have at most kHttpMaxAnswerHeaderBytes, its body max_response_bytes. Any thread may call; `done`
-// runs once for each call, on the client's thread, with no lock held, and must not block.
+// headers have at most kHttpMaxAnswerHeaderBytes, its body max_response_bytes. An answer beyond a limit, or
+// one with two lengths, is an error whatever its status (net/http_intake.h). Any thread may call; `done` runs
+// once for each call, on the client's thread, with no lock held, and must not block.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,16 @@
 
 namespace duecourse {
 
-inline constexpr size_t kHttpMaxAnswerHeaderBytes = 256u << 10;
-
 enum class HttpError {
-  kNone,          // there is a status, whichever
+  kNone,          // a whole answer came, whatever its status
   kBadCall,       // the url, method or a header is unusable; nothing was tried
   kResolve,       // the host's name has no address, or none was found before the call's time ran out
   kConnect,       // refused, unreachable, no such socket
   kTls,           // handshake or certificate
   kTimeout,       // the call's time ran out
-  kTooLarge,      // headers or body beyond the limit
+  kTooLarge,      // headers, trailer or body beyond the limit: what came of it is no answer
   kRedirectLoop,  // more redirects than allowed
-  kBroken,        // the answer broke off or is no HTTP
+  kBroken,        // the answer broke off, is no HTTP, or has two lengths
   kCancelled,     // Cancel, or the client's end
   kOther,
   kForbidden,  // the guard allows none of the host's addresses
@@ -49,7 +48,9 @@ struct HttpClientCall {
   std::string unix_socket;  // a path, in place of the url's host and port
   Millis timeout = Seconds(30);
   Millis connect_timeout = Seconds(10);
-  size_t max_response_bytes = 1u << 20;
+  size_t max_response_bytes = 1u << 20;  // of the body that are kept
+  // A longer body is read on and let go by, up to so many bytes in all; below max_response_bytes: none is.
+  size_t max_read_bytes = 0;
   int max_redirects = 0;  // 0: a 3xx is the answer
 };
 
@@ -61,9 +62,10 @@ struct HttpResult {
   std::string message;              // for people, empty where there is no error
   bool sent = false;                // bytes of the request left for the other side
   bool answering = false;           // the other side had begun to send something
-  int status = 0;                   // 0 where no answer came
+  int status = 0;                   // 0 where no status came; with an error, of what is no whole answer
   std::vector<HttpHeader> headers;  // of the last answer
-  std::string body;                 // cut at the limit where error is kTooLarge
+  std::string body;                 // at most max_response_bytes
+  size_t body_bytes = 0;            // of the body, the part that was let go included
   Millis elapsed;
 };
 

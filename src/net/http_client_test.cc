@@ -193,6 +193,78 @@ TEST(HttpClient, WhatIsTooLargeIsCutOff) {
   EXPECT_EQ(client.Call(call).error, HttpError::kNone);
 }
 
+TEST(HttpClient, AnAnswerIsWholeOrAnError) {
+  struct Row {
+    const char* answer;
+    HttpError error;
+  };
+  const Row rows[] = {
+      {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nContent-Length: 3\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 3, 4\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 4x\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nabcd", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", HttpError::kBroken},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nabcd", HttpError::kNone},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 04\r\nContent-Length: 4\r\n\r\nabcd", HttpError::kNone},
+      {"HTTP/1.1 102 Wait\r\nContent-Length: 3\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd",
+       HttpError::kNone},
+  };
+  HttpClient client;
+  for (const Row& row : rows) {
+    RawServer server([&row](RawPeer& peer) {
+      peer.ReadHead();
+      peer.Send(row.answer);
+    });
+    HttpResult result = client.Call(To(server.Url()));
+    EXPECT_EQ(HttpErrorName(result.error), std::string(HttpErrorName(row.error))) << row.answer << "\n"
+                                                                                  << result.message;
+    EXPECT_TRUE(result.sent);
+    EXPECT_EQ(result.error == HttpError::kNone, result.body == "abcd" && result.status == 200) << row.answer;
+  }
+}
+
+TEST(HttpClient, ATrailerIsBoundedAndIsNoHeader) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n";
+  RawServer endless([&chunked](RawPeer& peer) {
+    peer.ReadHead();
+    peer.Send(chunked);
+    while (peer.Send("X: " + std::string(1000, 'x') + "\r\n")) {
+    }
+  });
+  RawServer short_one([&chunked](RawPeer& peer) {
+    peer.ReadHead();
+    peer.Send(chunked + "Retry-After: 7\r\n\r\n");
+  });
+  HttpClient client;
+  EXPECT_EQ(client.Call(To(endless.Url())).error, HttpError::kTooLarge);
+  HttpResult result = client.Call(To(short_one.Url()));
+  EXPECT_EQ(result.error, HttpError::kNone) << result.message;
+  EXPECT_EQ(result.body, "ok");
+  EXPECT_EQ(FindHeader(result.headers, "retry-after"), nullptr);
+}
+
+TEST(HttpClient, ALongBodyIsReadOnWhereThatIsAsked) {
+  RawServer server([](RawPeer& peer) {
+    peer.ReadHead();
+    peer.Send(Answer(200, std::string(5000, 'y')));
+  });
+  HttpClient client;
+  HttpClientCall call = To(server.Url());
+  call.max_response_bytes = 100;
+  call.max_read_bytes = 5000;
+  HttpResult result = client.Call(call);
+  EXPECT_EQ(result.error, HttpError::kNone) << result.message;
+  EXPECT_EQ(result.body.size(), 100u);
+  EXPECT_EQ(result.body_bytes, 5000u);
+  call.max_read_bytes = 4999;
+  result = client.Call(call);
+  EXPECT_EQ(result.error, HttpError::kTooLarge);
+  EXPECT_EQ(result.message, "the answer's body is larger than 4999 bytes");
+}
+
 TEST(HttpClient, RedirectsAreFollowedOnlyWhereAllowedAndOnlySoFar) {
   std::string last;
   RawServer server([&last](RawPeer& peer) {

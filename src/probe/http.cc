@@ -32,7 +32,7 @@ Observation OfError(const HttpResult& result, Millis timeout) {
     case HttpError::kRedirectLoop:
       return Failed("redirect_loop", StrCat("redirect loop: more than ", kProbeRedirectsMax, " redirects"));
     case HttpError::kTooLarge:
-      return Failed("too_big", StrCat("body too big: ", result.message));
+      return Failed("too_big", StrCat("too big: ", result.message));
     case HttpError::kForbidden:
       return Failed("forbidden", StrCat("not allowed: ", result.message));
     case HttpError::kBadCall:
@@ -43,7 +43,7 @@ Observation OfError(const HttpResult& result, Millis timeout) {
     case HttpError::kOther:
       break;
   }
-  return Failed("broken", StrCat("the answer broke off: ", result.message));
+  return Failed("broken", StrCat("no usable answer: ", result.message));
 }
 
 bool Expected(const std::vector<int>& statuses, int status) {

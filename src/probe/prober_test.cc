@@ -121,7 +121,7 @@ const std::vector<Mode>& Modes() {
            while (peer.Send(std::string(8192, 'x'))) continue;
          }
        },
-       "failed too_big", "body too big: the answer is larger than 65536 bytes"},
+       "failed too_big", "too big: the answer's body is larger than 65536 bytes"},
       {"500",
        [](RawPeer& peer, const RawServer&) {
          peer.ReadHead();
@@ -145,13 +145,13 @@ const std::vector<Mode>& Modes() {
          peer.ReadHead();
          peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
        },
-       "failed broken", "the answer broke off"},
+       "failed broken", "no usable answer: "},
       {"speaks no HTTP",
        [](RawPeer& peer, const RawServer&) {
          peer.ReadHead();
          peer.Send("SSH-2.0-x\r\n");
        },
-       "failed broken", "the answer broke off"},
+       "failed broken", "no usable answer: "},
       {"UP",
        [](RawPeer& peer, const RawServer&) {
          peer.ReadHead();
