@@ -191,6 +191,12 @@ TEST_F(ServerTest, DoubtfulFramingIsRefusedAndTheConnectionClosed) {
       {"POST / HTTP/1.1\r\n" + host + "Expect: a-pony\r\nContent-Length: 1\r\n\r\nx", 417},
       {"POST / HTTP/1.1\r\n" + host + "Content-Length: 1048577\r\n\r\n", 413},
       {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n2\n{}\n0\n\n", 400},
+      {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n2;x\n", 400},
+      {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\n", 400},
+      {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\n", 400},
+      {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\n", 400},
+      {"GET / HTTP/1.1\nHost: x\n", 400},
       {"POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n200000\r\n" +
            std::string(1'100'000, 'x'),
        413},

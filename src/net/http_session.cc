@@ -1,5 +1,6 @@
 #include "net/http_session.h"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -40,6 +41,13 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kBuffered = 64u << 10;
 
 std::chrono::milliseconds Chrono(Millis span) { return std::chrono::milliseconds(span.count); }
+
+bool HasBareLineFeed(std::string_view text) {
+  for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+    if (at == 0 || text[at - 1] != '\r') return true;
+  }
+  return false;
+}
 
 HttpResponse PlainError(int status, std::string text) {
   HttpResponse response;
@@ -175,7 +183,7 @@ asio::awaitable<Session::Step> Session::ReadHead() {
     if (head_size_ > options_.max_head_bytes) co_return Refusal(431, "the request's head is too large");
     if (end != std::string_view::npos) co_return GoOn();
     // A line feed on its own would otherwise be waited on until the deadline.
-    if (Buffered().find("\n\n") != std::string_view::npos) co_return Refusal(400, "lines must end in CR LF");
+    if (HasBareLineFeed(Buffered())) co_return Refusal(400, "lines must end in CR LF");
     constexpr size_t kPiece = 4096;
     auto [error, count] = co_await stream_.async_read_some(buffer_.prepare(kPiece), kAwait);
     if (error || count == 0) co_return Hang();
@@ -192,15 +200,26 @@ asio::awaitable<Session::Step> Session::ReadBody(Parser& parser, HttpHead head) 
     auto [error, count] = co_await asio::async_write(stream_, asio::buffer(kContinue), kAwait);
     if (error) co_return Hang();
   }
-  auto [error, count] = co_await http::async_read(stream_, buffer_, parser, kAwait);
-  if (!error) co_return GoOn();
-  if (error == http::error::body_limit) co_return BodyTooLarge();
-  if (error == http::error::buffer_overflow)
-    co_return Refusal(413, "a chunk's line or the trailer is too long");
-  bool malformed = error.category() == http::make_error_code(http::error::bad_chunk).category();
-  bool cut_off = error == http::error::partial_message || error == http::error::end_of_stream;
-  if (malformed && !cut_off) co_return Refusal(400, "the body is malformed");
-  co_return Hang();
+  parser.eager(true);
+  while (!parser.is_done()) {
+    beast::error_code error;
+    const size_t used = parser.put(buffer_.data(), error);
+    buffer_.consume(used);
+    if (error == http::error::body_limit) co_return BodyTooLarge();
+    if (error && error != http::error::need_more) co_return Refusal(400, "the body is malformed");
+    if (used > 0) continue;
+    // What the parser leaves of a chunked body is a chunk's line or the trailer, not yet at its CR LF; it
+    // wants them whole, and would wait for ever for one that ends otherwise.
+    if (head.chunked && HasBareLineFeed(Buffered()))
+      co_return Refusal(400, "the lines of a chunked body must end in CR LF");
+    const size_t room = buffer_.max_size() - buffer_.size();
+    if (room == 0) co_return Refusal(413, "a chunk's line or the trailer is too long");
+    auto [failed, count] =
+        co_await stream_.async_read_some(buffer_.prepare(std::min(room, kBuffered)), kAwait);
+    if (failed || count == 0) co_return Hang();
+    buffer_.commit(count);
+  }
+  co_return GoOn();
 }
 
 HttpRequest Session::TakeRequest(Parser& parser) const {
