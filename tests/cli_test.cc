@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
+#include <set>
 
 #include "base/text.h"
 #include "cli/args.h"
@@ -190,6 +192,58 @@ TEST(CommandLine, CompletionScriptsParse) {
   }
 }
 
+std::set<std::string> NamesIn(const std::string& text, const std::string& pattern) {
+  std::set<std::string> found;
+  const std::regex expression(pattern);
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), expression); it != std::sregex_iterator();
+       ++it)
+    found.insert((*it)[1]);
+  return found;
+}
+std::set<std::string> OptionsOf(const std::vector<OptionSpec>& options) {
+  std::set<std::string> names;
+  for (const OptionSpec& option : options)
+    names.insert(std::string(option.name).substr(0, std::string(option.name).find(',')));
+  return names;
+}
+
+TEST(CommandLine, EveryOptionIsDocumentedCompletedAndUsedAndNoOther) {
+  const std::string page = Content(StrCat(DUECOURSE_SOURCE_DIR, "/docs/reference/cli.md"));
+  const std::set<std::string> common = OptionsOf(CommonOptions());
+  std::set<std::string> declared = common;
+  for (const Verb& verb : Verbs()) {
+    const std::set<std::string> options = OptionsOf(verb.options);
+    declared.insert(options.begin(), options.end());
+    // The row of the table of options; a verb that has none of its own has no row.
+    const std::string row = StrCat("\n| `", verb.name, "` | `--");
+    const size_t at = page.find(row);
+    EXPECT_EQ(at == std::string::npos, options.empty()) << verb.name;
+    if (at == std::string::npos) continue;
+    EXPECT_EQ(NamesIn(page.substr(at, page.find('\n', at + 1) - at), "`(--[a-z-]+)`:"), options) << verb.name;
+  }
+  for (const std::string& option : common)
+    EXPECT_NE(page.find(StrCat("`", option)), std::string::npos) << option;
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = Duecourse({"completion", shell}).out;
+    for (const std::string& option : declared) {
+      const std::string word = shell == std::string("fish") ? StrCat("-l ", option.substr(2)) : option;
+      EXPECT_NE(script.find(word), std::string::npos) << shell << " does not know " << option;
+    }
+    for (const char* second : {"catchup", "resolve", "unset"})
+      EXPECT_NE(script.find(second), std::string::npos) << shell << " does not know " << second;
+  }
+  std::set<std::string> used;
+  for (const auto& file : std::filesystem::directory_iterator(StrCat(DUECOURSE_SOURCE_DIR, "/src/cli"))) {
+    if (file.path().extension() == ".cc")
+      used.merge(NamesIn(Content(file.path().string()), "\"(--[a-z-]+)\"[,)]+ *[^tf]"));
+  }
+  used.erase("--version");  // another spelling of the verb
+  for (const std::string& option : used)
+    EXPECT_EQ(declared.count(option), 1u) << option << " is read, not declared";
+  for (const std::string& option : declared)
+    EXPECT_TRUE(used.count(option) > 0) << option << " is declared and never read";
+}
+
 TEST(CommandLine, BashOffersVerbsAndOptions) {
   ScratchFolder folder;
   WriteText(folder / "script",
@@ -329,7 +383,8 @@ TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
                                              {"resume", "--label", "team=data", "--reason", "x"},
                                              {"doctor"},
                                              {"doctor", "repeated", "daily:2026-03-02"},
-                                             {"doctor", "missed", "daily", "2026-03-02"}}) {
+                                             {"doctor", "missed", "daily", "2026-03-02"},
+                                             {"doctor", "catchup", "daily", "2026-03-02"}}) {
     std::vector<std::string> json = words;
     json.insert(json.begin() + 1, {"-o", "json"});
     ProgramResult result = daemon.Cli(json);
@@ -339,6 +394,23 @@ TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
       EXPECT_EQ(daemon.Cli(words).code, 0) << Join(words, " ");
     }
   }
+  // The detail of a decision is an object, in the answers and in the log.
+  for (const Json& row : daemon.Decisions("daily")) EXPECT_TRUE(row.Get("detail").is_object()) << row.Dump();
+  const std::string log = daemon.log();
+  int decisions = 0;
+  for (std::string_view text : Split(log, '\n')) {
+    Result<Json> line = Json::Parse(text);
+    if (!line.ok() || !line->Has("decision")) continue;
+    ++decisions;
+    EXPECT_TRUE(line->Get("detail").is_object()) << text;
+  }
+  EXPECT_GE(decisions, 2) << log;
+  ProgramResult caught = daemon.Cli({"doctor", "catchup", "daily", "2026-03-02"});
+  EXPECT_NE(caught.out.find("catch-up is off"), std::string::npos) << caught.out;
+  EXPECT_NE(caught.out.find("never: the run never waited"), std::string::npos) << caught.out;
+  EXPECT_NE(daemon.Cli({"doctor", "catchup", "daily", "2026-03-01"}).out.find("nothing to catch up"),
+            std::string::npos);
+  EXPECT_EQ(daemon.Cli({"doctor", "catchup", "daily"}).code, 2);
   ProgramResult again = daemon.Cli({"trigger", "daily", "--reason", "once more"});
   EXPECT_EQ(again.code, 3) << again.err;
   EXPECT_NE(again.err.find(id), std::string::npos) << "the run is not named: " << again.err;

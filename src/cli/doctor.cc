@@ -132,8 +132,16 @@ int DoctorVerb(const Args& args) {
     }
     return WhyVerb(why);
   }
+  if (what == "catchup") {
+    if (args.At(2).empty()) {
+      std::fprintf(stderr, "doctor catchup TASK DATE\n");
+      return kExitUsage;
+    }
+    return DoctorCatchup(args, args.At(1), args.At(2));
+  }
   if (!what.empty()) {
-    std::fprintf(stderr, "doctor, doctor repeated KEY or doctor missed TASK DATE\n");
+    std::fprintf(stderr,
+                 "doctor, doctor repeated KEY, doctor missed TASK DATE or doctor catchup TASK DATE\n");
     return kExitUsage;
   }
   Examination exam(args.json());

@@ -11,6 +11,20 @@
 namespace duecourse {
 namespace {
 
+// What may follow the verb, where that is one of a few words; a blank after each.
+std::string SecondWords(const Verb& verb) {
+  static const std::pair<const char*, const char*> kSecond[] = {{"manual", "list claim resolve rerun skip "},
+                                                                {"flag", "set unset list "},
+                                                                {"alert", "list test "},
+                                                                {"schema", "rules settings "},
+                                                                {"completion", "bash zsh fish "},
+                                                                {"doctor", "repeated missed catchup "}};
+  for (const auto& [name, second] : kSecond) {
+    if (std::string(verb.name) == name) return second;
+  }
+  return "";
+}
+
 std::string Words(const Verb& verb) {
   std::string words;
   for (const std::vector<OptionSpec>& list : {verb.options, CommonOptions()}) {
@@ -19,15 +33,7 @@ std::string Words(const Verb& verb) {
       words += StrCat(name.substr(0, name.find(',')), " ");
     }
   }
-  static const std::pair<const char*, const char*> kSecond[] = {{"manual", "list claim resolve rerun skip "},
-                                                                {"flag", "set unset list "},
-                                                                {"alert", "list test "},
-                                                                {"schema", "rules settings "},
-                                                                {"completion", "bash zsh fish "},
-                                                                {"doctor", "repeated missed "}};
-  for (const auto& [name, second] : kSecond) {
-    if (std::string(verb.name) == name) words += second;
-  }
+  words += SecondWords(verb);
   words.pop_back();
   return words;
 }
@@ -62,10 +68,16 @@ void Fish() {
     for (size_t at = help.find('\''); at != std::string::npos; at = help.find('\'', at + 2))
       help.replace(at, 1, "\\'");
     std::printf("complete -c duecourse -n __fish_use_subcommand -a %s -d '%s'\n", verb.name, help.c_str());
-    for (const OptionSpec& option : verb.options) {
-      std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -l %s%s\n", verb.name,
-                  option.name + 2, option.takes_value ? " -r" : "");
+    for (const std::vector<OptionSpec>& list : {verb.options, CommonOptions()}) {
+      for (const OptionSpec& option : list) {
+        std::string name = std::string(option.name).substr(2);
+        std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -l %s%s\n", verb.name,
+                    name.substr(0, name.find(',')).c_str(), option.takes_value ? " -r" : "");
+      }
     }
+    if (std::string second = SecondWords(verb); !second.empty())
+      std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -a '%s'\n", verb.name,
+                  second.c_str());
   }
 }
 

@@ -16,7 +16,9 @@ std::vector<Verb> ServingVerbs() {
        "run the daemon in the foreground",
        0,
        0,
-       {{"--init", false, "first start: make a store where there is none (windows already open owe nothing); one that is there is kept"},
+       {{"--init", false,
+         "first start: make a store where there is none (windows already open owe nothing); one that is "
+         "there is kept"},
         {"--tcp", true, "also listen on this loopback port"},
         {"--log-level", true, "debug, info, warning or error (default info)"},
         {"--clock-offset", true, "for tests: add this to the wall clock, e.g. 36h or -2d"},
@@ -172,7 +174,13 @@ std::vector<Verb> HoldingVerbs() {
 
 std::vector<Verb> OtherVerbs() {
   return {
-      {"doctor", "[repeated KEY | missed TASK DATE]", "look for what is wrong", 0, 3, {}, DoctorVerb},
+      {"doctor",
+       "[repeated KEY | missed TASK DATE | catchup TASK DATE]",
+       "look for what is wrong",
+       0,
+       3,
+       {},
+       DoctorVerb},
       {"alert",
        "list [TASK] | test OWNER",
        "alerts that were told, and whether they reach you",

@@ -85,10 +85,18 @@ DecisionRow EngineState::NoteRow(const Note& note, const Task& task) {
   return row;
 }
 
+// As it is stored it is text; whoever reads the log gets the object.
+static Json DetailJson(const std::string& detail) {
+  Result<Json> parsed = Json::Parse(detail);
+  return parsed.ok() && parsed->is_object() ? *parsed : Json::MakeObject().Set("text", detail);
+}
+
 void EngineState::LogDecision(const DecisionRow& row) {
   Json line = Json::MakeObject();
   line.Set("task_id", row.task).Set("business_key", row.key).Set("target_date", FormatDay(row.business_date));
-  line.Set("decision", row.decision).Set("reason", ReasonName(row.reason)).Set("detail", row.detail);
+  line.Set("decision", row.decision)
+      .Set("reason", ReasonName(row.reason))
+      .Set("detail", DetailJson(row.detail));
   line.Set("attempt", row.attempt)
       .Set("node_id", options.node)
       .Set("fence", row.fence)

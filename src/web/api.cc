@@ -201,6 +201,10 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
   }
   if (query.path == "/api/v1/alerts/test") {
     std::string level = query.body.Get("level").AsString();
+    if (!level.empty() && level != "P1" && level != "P2" && level != "P3") {
+      reply(Problem(400, "level is P1, P2 or P3"));
+      return;
+    }
     AlertLevel which = level == "P1" ? AlertLevel::kP1 : level == "P3" ? AlertLevel::kP3 : AlertLevel::kP2;
     backend_.TestAlert(query.body.Get("owner").AsString(), which, answered);
     return;

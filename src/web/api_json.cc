@@ -68,7 +68,8 @@ Json DecisionToJson(const DecisionRow& row, const RuleSet& rules) {
       .Set("decision", row.decision)
       .Set("reason", ReasonName(row.reason));
   Result<Json> detail = Json::Parse(row.detail);
-  out.Set("detail", detail.ok() ? *detail : Json(row.detail));
+  out.Set("detail",
+          detail.ok() && detail->is_object() ? *detail : Json::MakeObject().Set("text", row.detail));
   if (!row.to_state.empty()) out.Set("from", row.from_state).Set("to", row.to_state);
   out.Set("attempt", row.attempt);
   if (!row.error_code.empty()) out.Set("error_code", row.error_code);
