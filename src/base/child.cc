@@ -16,11 +16,15 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
+#include "base/random.h"
 #include "base/shown.h"
 #include "base/text.h"
 
 namespace duecourse {
 namespace {
+
+constexpr int kMarkBytes = 16;
 
 // Attributes and file actions of one spawn, released together.
 class SpawnPlan {
@@ -61,7 +65,7 @@ class SpawnPlan {
   posix_spawn_file_actions_t actions_;
 };
 
-std::vector<std::string> Environment(const ChildRequest& request) {
+std::vector<std::string> Environment(const ChildRequest& request, const std::string& mark) {
   std::vector<std::pair<std::string, std::string>> all = {{"PATH", kChildPath}, {"LANG", "C.UTF-8"}};
   if (const char* home = std::getenv("HOME"); home != nullptr) all.emplace_back("HOME", home);
   for (const auto& [name, value] : request.env) {
@@ -72,6 +76,7 @@ std::vector<std::string> Environment(const ChildRequest& request) {
       all.emplace_back(name, value);
     }
   }
+  all.emplace_back(kChildMark, mark);
   std::vector<std::string> lines;
   for (const auto& [name, value] : all) lines.push_back(StrCat(name, "=", value));
   return lines;
@@ -115,6 +120,8 @@ Result<Fd> InputFile(const std::string& input) {
 int PidfdOpen(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 struct Started {
+  std::string mark;      // in its environment and that of all it starts
+  int64_t earliest = 0;  // start of it, in the ticks of ProcessStat
   pid_t pid = -1;
   Fd process;  // pidfd
   Fd output;   // read end, does not block
@@ -133,6 +140,8 @@ Result<Started> Spawn(const ChildRequest& request) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error(StrCat("no pipe for its output: ", ErrnoText(errno)));
   Started started;
+  started.mark = SecureToken(kMarkBytes);
+  started.earliest = TicksNow();
   started.output = Fd(ends[0]);
   Fd write_end(ends[1]);
   // Only our end must not block; the child's end is another open file and stays as programs expect it.
@@ -141,7 +150,7 @@ Result<Started> Spawn(const ChildRequest& request) {
   const std::string folder = request.folder.empty() ? "/" : request.folder;
   int error = plan.Prepare(folder, input->get(), write_end.get());
   std::vector<std::string> argv = request.argv;
-  std::vector<std::string> env = Environment(request);
+  std::vector<std::string> env = Environment(request, started.mark);
   if (error == 0) {
     error = ::posix_spawn(&started.pid, program.c_str(), plan.actions(), plan.attributes(),
                           Pointers(argv).data(), Pointers(env).data());
@@ -198,6 +207,27 @@ Awaited AwaitEnd(Started& started, const ChildRequest& request, int64_t deadline
   }
 }
 
+// Ends what it left running: in its session, or away from it with its mark. Before the leader is reaped, so
+// that the session's number cannot be anybody else's.
+void EndLeftBehind(const Started& started) {
+  constexpr int kLooksMax = 3;
+  bool unsure = true;
+  for (int look = 0; look < kLooksMax && unsure; ++look) {
+    unsure = false;
+    KillPicked(
+        1,
+        [&](const ProcessStat& process) {
+          // Whoever was there before it cannot descend from it; its own end is awaited elsewhere.
+          if (process.pid == started.pid || process.start < started.earliest) return -1;
+          if (process.session == started.pid || process.group == started.pid) return 0;
+          const std::string environment = ProcessEnvironment(process.pid);
+          if (environment.empty()) unsure = true;  // perhaps in the middle of an exec
+          return EnvironmentValue(environment, kChildMark) == started.mark ? 0 : -1;
+        },
+        static_cast<int>(kChildReapPatience.count));
+  }
+}
+
 ChildEnding EndingOf(const siginfo_t& info) {
   ChildEnding ending;
   ending.kind = info.si_code == CLD_EXITED ? ChildEnding::Kind::kExit : ChildEnding::Kind::kSignal;
@@ -226,6 +256,7 @@ ChildEnding RunChild(const ChildRequest& request) {
   ::kill(-started.pid, SIGKILL);
   const int64_t patience_us = MonotonicMicros() + kChildReapPatience.count * 1000;
   const bool gone = in_time || AwaitEnd(started, request, patience_us, -1, output) == Awaited::kEnded;
+  EndLeftBehind(started);
   siginfo_t info{};
   const bool reaped =
       gone && ::waitid(P_PIDFD, static_cast<id_t>(started.process.get()), &info, WEXITED) == 0;

@@ -5,8 +5,10 @@
 // argv without a shell, own session and process group, a clean environment, no
 // descriptor but the three standard ones. Standard input is `input`; both output
 // streams come together and are drained from the start, of which the tail is
-// kept. When the child ends, or its time is up, its whole group is killed, so
-// nothing that it left behind holds anything open. Any thread.
+// kept. When the child ends, or its time is up, all it left behind is killed: its
+// group, its session, and what left that and still has kChildMark of its
+// environment (base/process.h; it is also looked for when the caller cancels).
+// Any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,9 @@ namespace duecourse {
 
 // Where commands without a slash in their name are looked for; children get it as PATH.
 inline constexpr const char* kChildPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+// The variable by which what a child started is known as its own, wherever it went; its value is of one
+// child.
+inline constexpr const char* kChildMark = "DUECOURSE_CHILD";
 // How long a killed child is waited for before it is left to the kernel (it hangs in a device or a dead file
 // system).
 inline constexpr Millis kChildReapPatience = Seconds(1);
@@ -28,7 +33,7 @@ struct ChildRequest {
   std::vector<std::string> argv;
   std::string folder;  // working folder; empty: "/"
   std::vector<std::pair<std::string, std::string>>
-      env;  // beside PATH, LANG=C.UTF-8 and our own HOME; wins over them
+      env;  // beside PATH, LANG=C.UTF-8, our own HOME and kChildMark; wins over the first three
   std::string input;
   size_t output_max = 64u << 10;
   Millis timeout = Seconds(10);  // real time, of everything

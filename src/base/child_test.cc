@@ -123,6 +123,23 @@ TEST(ChildTest, NothingThatItLeavesBehindLivesOnOrHoldsUs) {
   EXPECT_TRUE(!state.ok() || state->find(") S ") == std::string::npos) << *state;
 }
 
+// In its group, in its session, in a session of its own, and there with another environment around the mark.
+TEST(ChildTest, WhatLeavesItsGroupOrItsSessionIsEndedToo) {
+  for (const char* leave : {"", "setsid", "setsid setsid", "env OTHER=1 setsid"}) {
+    for (const char* end : {"exit 1", "while :; do :; done"}) {
+      const std::string file = testing::TempDir() + "/child_test_" + SecureToken(6);
+      const std::string script = StrCat(leave, " sh -c 'echo $$ > ", file, "; exec tail -f /dev/null' & ",
+                                        "while [ ! -s ", file, " ]; do :; done; ", end);
+      ChildEnding ending = Shell(script, *end == 'e' ? Seconds(20) : Millis{700});
+      std::optional<int64_t> pid = ParseInteger(Trim(*ReadFile(file, 100)));
+      std::filesystem::remove(file);
+      ASSERT_TRUE(pid.has_value()) << script;
+      Result<std::string> state = ReadFile(StrCat("/proc/", *pid, "/stat"), 4096);
+      EXPECT_TRUE(!state.ok() || state->find(") S ") == std::string::npos) << script << "\n" << *state;
+    }
+  }
+}
+
 TEST(ChildTest, AChildThatIgnoresTermIsKilledAtTheDeadline) {
   ChildEnding ending = Shell("trap '' TERM INT HUP; while :; do :; done", Millis{300});
   EXPECT_EQ(ending.text, "still running after 300ms");

@@ -1,6 +1,7 @@
 // Command preconditions: exit 0 is a yes, exit 1 a no, anything else means that
 // the check itself failed. Runs in the rule's folder, without a shell, with a
-// clean environment; killed with its whole group at the deadline.
+// clean environment. All that it started is killed when it ends or is ended
+// (base/child.h).
 #pragma once
 
 #include <string>

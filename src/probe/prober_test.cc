@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "net/test_peer.h"
 #include "probe/test_prober.h"
@@ -415,6 +416,34 @@ TEST_F(ProberTest, CommandsAnswerByTheirExit) {
   answer = Ask(prober(), answers_, CommandRequest({"sh", "-c", "echo starting; tail -f /dev/null"}, kFast));
   EXPECT_EQ(Brief(answer), "failed timed_out");
   EXPECT_EQ(answer.text, "check timed out after 300ms: sh was still running: starting");
+}
+
+// Whether it still runs; a process that was killed may be on its way out for an instant.
+bool Runs(pid_t pid) {
+  const std::optional<ProcessStat> stat = ReadProcessStat(pid);
+  return stat.has_value() && (stat->state == 'S' || stat->state == 'D');
+}
+
+TEST_F(ProberTest, WhatACommandLeavesBehindEndsWithItAndWithTheDaemon) {
+  const std::string file = folder_ + "/pid";
+  const auto script = [&file](const char* end) {
+    return StrCat("setsid sh -c 'echo $$ > ", file, ".new; mv ", file, ".new ", file,
+                  "; exec tail -f /dev/null' & while [ ! -s ", file, " ]; do :; done; ", end);
+  };
+  const auto pid = [&file] {
+    const int64_t until = MonotonicMicros() + 20'000'000;
+    while (!FileExists(file) && MonotonicMicros() < until) continue;
+    const pid_t read = static_cast<pid_t>(ParseInteger(Trim(*ReadFile(file, 100))).value_or(0));
+    std::filesystem::remove(file);
+    return read;
+  };
+  EXPECT_EQ(Brief(Ask(prober(), answers_, CommandRequest({"sh", "-c", script("exit 1")}))), "no exit");
+  EXPECT_FALSE(Runs(pid()));
+  prober().Start(CommandRequest({"sh", "-c", script("exec tail -f /dev/null")}, Minutes(5)));
+  const pid_t left = pid();
+  ASSERT_GT(left, 0);
+  prober_.reset();
+  EXPECT_FALSE(Runs(left));
 }
 
 TEST_F(ProberTest, ATimeoutIsWaitedForAtTheRateOfTheClock) {
