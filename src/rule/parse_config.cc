@@ -29,7 +29,7 @@ std::string FolderFault(std::string_view text) {
   if (Trim(text).empty()) wrong = "is empty; write the folder, e.g. /data";
   if (text.find("://") != std::string_view::npos)
     wrong = "is a URL; write a folder of this machine, e.g. /data";
-  if (text.starts_with('~')) wrong = "is not expanded; write the folder from / on, e.g. /home/ann/data";
+  if (text.starts_with('~')) wrong = "is not expanded; write the folder from / on, e.g. /srv/data";
   if (text.find('$') != std::string_view::npos || text.find('{') != std::string_view::npos)
     wrong = "takes no variables; write the folder itself, e.g. /data";
   if (text.find('*') != std::string_view::npos || text.find('?') != std::string_view::npos)
