@@ -351,6 +351,32 @@ TEST(CommandLine, ServeStartsAnEmptyStoreOnlyWithInitAndInitLeavesAStoreAsItIs) 
   EXPECT_NE(daemon.Cli({"flag", "list"}).out.find("kept"), std::string::npos);
 }
 
+TEST(CommandLine, DoctorWalksThroughTheCatchupOfADay) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "task_id: late\ntrigger: {cron: \"0 8 * * *\", timezone: UTC, window_start: \"08:00\", window_end: "
+      "\"12:00\"}\nretry: {backoff: {max_attempts: 1, initial: 10s}, catchup: {enabled: true, "
+      "check_interval: 10m, "
+      "max_times: 2, avoid: [\"08:15-08:30\"]}}\n"
+      "idempotency: {business_key: \"late:{business_date}\"}\nexecution: {shell: 'exit 75'}\n");
+  daemon.InForceSince("2026-03-02T07:00:00Z");
+  daemon.StandAt("2026-03-02T07:59:30Z", 400);
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_TRUE(daemon.AwaitState("late:2026-03-02", "manual_required",
+                                daemon.BoundUntil("2026-03-02T08:40:00Z", 60'000)))
+      << daemon.Tell("late");
+  const std::string told = daemon.Cli({"doctor", "catchup", "late", "2026-03-02"}).out;
+  for (const char* part :
+       {"executes every 10m, at most 2 times, until the window ends", "not from 08:15 to 08:30",
+        "(attempts_exhausted)", "4 in all, 4 counted, 2 by catch-up", "the next catch-up is at",
+        "none: a person has it"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
+  }
+  const Json body = daemon.Ask({"doctor", "catchup", "late", "2026-03-02"});
+  ASSERT_EQ(body.Get("runs").AsArray().size(), 1u) << body.Dump();
+  EXPECT_GE(body.Get("runs").AsArray()[0].Get("looks").AsArray().size(), 3u) << body.Dump();
+}
+
 TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
   TestDaemon daemon;
   daemon.Settings("owners: {desk: {P2: [page], P1: [page]}}\nchannels: {page: {command: [/bin/true]}}\n");
