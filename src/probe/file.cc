@@ -74,7 +74,7 @@ std::string WantedChecksum(const FileCheck& check, const std::atomic<bool>& canc
   }
   const std::string name = StrCat("checksum file ", ShortName(check.checksum, check.folder));
   OpenedFile file;
-  OpenFault open = OpenRegular(check.checksum, name, check.roots, &file);
+  OpenFault open = OpenRegular(check.checksum, name, check.bounds, &file);
   if (!open.code.empty()) {
     *fault = OfFault(open);
     if (open.missing) fault->code = "checksum_missing";
@@ -99,15 +99,15 @@ std::vector<std::string> Wrong(const FileCheck& check, const OpenedFile& file, c
     wrong.push_back(StrCat("too small: ", file.info.st_size, " bytes < ", *check.min_bytes));
   }
   if (!check.first_line.empty() && !FirstLineFits(content.first_line, check.first_line)) {
-    wrong.push_back(StrCat("first line ", content.first_line.empty() ? "(empty)" : Quote(content.first_line),
-                           " != ", Quote(check.first_line)));
+    wrong.push_back(FirstLineFault(file, content.first_line, check.first_line));
   }
   if (!whole) return wrong;
   if (check.min_rows.has_value() && content.rows < *check.min_rows) {
     wrong.push_back(StrCat("too few rows: ", content.rows, " < ", *check.min_rows));
   }
   if (!wanted_sum.empty() && content.sha256 != wanted_sum) {
-    wrong.push_back(StrCat("checksum ", content.sha256, " != ", wanted_sum));
+    wrong.push_back(file.may_quote ? StrCat("checksum ", content.sha256, " != ", wanted_sum)
+                                   : "checksum is not the one that was asked for");
   }
   return wrong;
 }
@@ -155,7 +155,7 @@ std::string ShortName(const std::string& path, const std::string& folder) {
 Observation CheckFile(const FileCheck& check, SteadyFiles& steady, const std::atomic<bool>& cancelled) {
   const int64_t begin_us = MonotonicMicros();
   OpenedFile file;
-  const OpenFault open = OpenRegular(check.path, check.name, check.roots, &file);
+  const OpenFault open = OpenRegular(check.path, check.name, check.bounds, &file);
   if (open.missing) steady.Forget(check.path);
   if (open.missing && !check.must_exist) {
     return Found(Answer::kYes, "met", StrCat(check.name, " is not there and need not be"));

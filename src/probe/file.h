@@ -2,11 +2,14 @@
 // be? Only regular files are read, never FIFOs, devices, folders or the kernel's
 // own (/proc, /sys).
 //
-// Links: where the settings name `file_roots`, a path may go through links, but
-// what it really leads to must lie under a root, and exactly that is opened: a
-// link put there in between is refused, not followed. Without roots any path is
-// followed. (Links are habit: `latest.csv` points at today's file. Refusing all of
-// them would only move the problem into a copy job.)
+// Which files (GUARANTEES 7.2): what a path really leads to must lie under a root of
+// `file_roots`, and exactly that is opened: a link put there in between is refused,
+// not followed. (Links are habit: `latest.csv` points at today's file. Refusing all of
+// them would only move the problem into a copy job.) Where no roots are named the rule
+// may name any file, but a link may lead only about the folder in which it stands, or
+// the folders of the settings and of the rule: whoever may put files there chooses
+// no others. What a first line or a checksum is, beside what the rule asks for, is told
+// of files under the roots alone; without roots, under those two folders.
 //
 // A file that changes while it is read is not ready. All calls block and may hang
 // on a dead mount: they run on Workers.
@@ -24,6 +27,11 @@
 
 namespace duecourse {
 
+struct FileBounds {
+  std::vector<std::string> roots;  // of the settings; empty: none are named
+  std::vector<std::string> homes;  // what counts then: the settings' folder and the rule's
+};
+
 // One check, owning all it needs: it may outlive the rule.
 struct FileCheck {
   std::string path;    // absolute
@@ -36,7 +44,7 @@ struct FileCheck {
   std::string checksum;    // hex, or an absolute path; empty: not asked
   std::optional<Instant> modified_after;
   Millis stable_for;
-  std::vector<std::string> roots;
+  FileBounds bounds;
   Zone zone = Zone::Utc();  // for instants in texts
   LookTime time;
 };
@@ -52,7 +60,8 @@ Observation CheckFile(const FileCheck& check, SteadyFiles& steady, const std::at
 struct OpenedFile {
   Fd fd;
   struct stat info {};
-  std::string real;  // where it really is
+  std::string real;        // where it really is
+  bool may_quote = false;  // its content may be told
 };
 struct OpenFault {
   bool missing = false;
@@ -60,8 +69,13 @@ struct OpenFault {
   std::string text;
 };
 // Exactly one of the two is filled: fd is valid, or the fault has a code.
-OpenFault OpenRegular(const std::string& path, const std::string& name, const std::vector<std::string>& roots,
+OpenFault OpenRegular(const std::string& path, const std::string& name, const FileBounds& bounds,
                       OpenedFile* out);
+
+// Bytes of a first line that are told at the most.
+inline constexpr size_t kFirstLineShown = 80;
+// What is wrong with a first line, for people.
+std::string FirstLineFault(const OpenedFile& file, const std::string& line, const std::string& wanted);
 
 // What reading found.
 struct FileContent {

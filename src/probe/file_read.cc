@@ -45,6 +45,24 @@ bool Beneath(const std::string& real, const std::vector<std::string>& roots) {
   });
 }
 
+// Where the path leads no further than the folder it names. Links in that folder's own name are the rule's
+// choice, or of whoever set the machine up.
+bool InItsFolder(const std::string& path, const std::string& real) {
+  return Beneath(real, {path.substr(0, path.rfind('/') + 1)});
+}
+
+OpenFault BoundsFault(const std::string& path, const std::string& name, const FileBounds& bounds,
+                      OpenedFile* out) {
+  const bool named = !bounds.roots.empty();
+  out->may_quote = Beneath(out->real, named ? bounds.roots : bounds.homes);
+  if (out->may_quote || (!named && InItsFolder(path, out->real))) return {};
+  if (named) {
+    return Fault("forbidden", StrCat(name, " leads to ", Quote(out->real), ", which is outside file_roots"));
+  }
+  return Fault("forbidden", StrCat(name, " is a link out of its folder, to ", Quote(out->real),
+                                   "; duecourse.yaml names no file_roots that would allow it"));
+}
+
 // Opens a path that has no link in it, as realpath just said; one that has one by now is refused by the
 // kernel. O_NONBLOCK because a FIFO may have taken the file's place.
 int OpenWithoutLinks(const std::string& real) {
@@ -117,13 +135,11 @@ class LineCounter {
 
 }  // namespace
 
-OpenFault OpenRegular(const std::string& path, const std::string& name, const std::vector<std::string>& roots,
+OpenFault OpenRegular(const std::string& path, const std::string& name, const FileBounds& bounds,
                       OpenedFile* out) {
   out->real = RealPath(path);
   if (out->real.empty()) return ResolveFault(path, name, errno);
-  if (!roots.empty() && !Beneath(out->real, roots)) {
-    return Fault("forbidden", StrCat(name, " leads to ", Quote(out->real), ", which is outside file_roots"));
-  }
+  if (OpenFault outside = BoundsFault(path, name, bounds, out); !outside.code.empty()) return outside;
   struct stat before {};
   if (::stat(out->real.c_str(), &before) != 0) return ResolveFault(path, name, errno);
   if (!S_ISREG(before.st_mode)) {
@@ -193,6 +209,19 @@ bool FirstLineFits(const std::string& line, const std::string& wanted) {
     if (starts && stops) return true;
   }
   return false;
+}
+
+std::string FirstLineFault(const OpenedFile& file, const std::string& line, const std::string& wanted) {
+  if (!file.may_quote) {
+    return StrCat("first line is not what was asked for, ", Quote(wanted),
+                  " (what it is, is told only of files under file_roots)");
+  }
+  const std::string shown = line.empty() ? "(empty)" : Shown(line, kFirstLineShown);
+  const bool one_word = line.find_first_of(" \t,;|") == std::string::npos;
+  if (one_word && wanted.find_first_of(" \t,;|") == std::string::npos)
+    return StrCat("first line ", shown, " != ", Quote(wanted));
+  return StrCat("first line ", shown, " has no ", Quote(wanted), " in it",
+                line.find(wanted) == std::string::npos ? "" : " as a word of its own");
 }
 
 bool IsSha256(std::string_view text) {

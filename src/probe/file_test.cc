@@ -36,6 +36,7 @@ class FileProbeTest : public testing::Test {
     FileCheck check;
     check.path = In(name);
     check.folder = folder_;
+    check.bounds.homes = {folder_};
     check.name = ShortName(check.path, folder_);
     check.time = {*ParseUtc("2026-03-02T08:00:00Z"), MonotonicMicros(), 1.0};
     return check;
@@ -70,7 +71,11 @@ TEST_F(FileProbeTest, WhatIsNoReadableRegularFileIsNamed) {
       {"zero", "failed not_regular: zero is a device, not a regular file"},
       {"loop", "failed unresolved: loop cannot be resolved: its links go round in a circle"},
   };
-  for (const Row& row : rows) EXPECT_EQ(Ask(Check(row.name)), row.found);
+  for (const Row& row : rows) {
+    FileCheck check = Check(row.name);
+    check.bounds.roots = {"/"};
+    EXPECT_EQ(Ask(check), row.found);
+  }
   FileCheck check = Check("none.csv");
   check.must_exist = false;
   EXPECT_EQ(Ask(check), "yes met: none.csv is not there and need not be");
@@ -108,19 +113,67 @@ TEST_F(FileProbeTest, LinksAreFollowedButNeverOutOfTheRoots) {
       {"outside.csv", "failed forbidden"}, {"in/../outside.csv", "failed forbidden"}};
   for (const Row& row : rows) {
     FileCheck check = Check(row.name);
-    check.roots = {In("in"), "/no/such/root"};
+    check.bounds.roots = {In("in"), "/no/such/root"};
     EXPECT_TRUE(Ask(check).starts_with(row.starts)) << Ask(check);
-    check.roots = {In("alias")};  // a root may be a link itself
+    check.bounds.roots = {In("alias")};  // a root may be a link itself
     EXPECT_TRUE(Ask(check).starts_with(row.starts)) << Ask(check);
-    check.roots = {};
+    check.bounds.roots = {};
     EXPECT_TRUE(Ask(check).starts_with("yes met")) << Ask(check);
   }
   // A root's name is no prefix of its neighbour's.
   ASSERT_TRUE(MakeFolders(In("in2"), 0700).ok());
   Write("in2/x", "x");
   FileCheck check = Check("in2/x");
-  check.roots = {In("in")};
+  check.bounds.roots = {In("in")};
   EXPECT_TRUE(Ask(check).starts_with("failed forbidden")) << Ask(check);
+}
+
+TEST_F(FileProbeTest, WithoutRootsALinkLeadsNowhereElseAndLittleIsTold) {
+  ASSERT_TRUE(MakeFolders(In("settings/in"), 0700).ok());
+  ASSERT_TRUE(MakeFolders(In("drop/archive"), 0700).ok());
+  Write("shadow", "root:*:20228:0:99999:7:::\n");
+  Write("settings/own.csv", "own\n");
+  Write("drop/today.csv", "2026-03-01\n");
+  Write("drop/archive/old.csv", "2026-03-01\n");
+  const std::pair<const char*, const char*> links[] = {
+      {"../shadow", "drop/evil.csv"},           {"archive/old.csv", "drop/latest.csv"},
+      {"../../drop", "settings/in/drop"},       {"../../shadow", "settings/in/evil.csv"},
+      {"../own.csv", "settings/in/latest.csv"}, {"../drop", "settings/feed"}};
+  for (const auto& link : links) ASSERT_EQ(::symlink(link.first, In(link.second).c_str()), 0);
+  struct Row {
+    const char* name;
+    const char* found;
+  };
+  const Row rows[] = {
+      {"drop/evil.csv", "failed forbidden: drop/evil.csv is a link out of its folder, to "},
+      {"settings/in/evil.csv", "failed forbidden: "},
+      {"drop/today.csv", "invalid content_wrong: drop/today.csv: first line is not what was asked for, zz ("},
+      {"drop/latest.csv", "invalid content_wrong: drop/latest.csv: first line is not what was asked for"},
+      {"settings/feed/today.csv", "invalid content_wrong: settings/feed/today.csv: first line is not what"},
+      {"settings/in/drop/evil.csv", "failed forbidden: "},
+      {"settings/own.csv", "invalid content_wrong: settings/own.csv: first line own != zz"},
+      {"settings/in/latest.csv", "invalid content_wrong: settings/in/latest.csv: first line own != zz"},
+  };
+  for (const Row& row : rows) {
+    FileCheck check = Check(row.name);
+    check.bounds.homes = {In("settings")};
+    check.first_line = "zz";
+    const std::string found = Ask(check);
+    EXPECT_TRUE(found.starts_with(row.found)) << found;
+    EXPECT_EQ(found.find("root:"), std::string::npos) << found;
+    EXPECT_EQ(found.find("2026-03-01"), std::string::npos) << found;
+  }
+  FileCheck check = Check("drop/today.csv");
+  check.bounds.homes = {};
+  check.checksum = Sha256Hex("other");
+  EXPECT_EQ(Ask(check), "invalid content_wrong: drop/today.csv: checksum is not the one that was asked for");
+  check.first_line = "2026-03-01";
+  check.checksum = Sha256Hex("2026-03-01\n");
+  EXPECT_TRUE(Ask(check).starts_with("yes met")) << Ask(check);
+  Write("long.csv", std::string(500, 'x'));
+  check = Check("long.csv");
+  check.first_line = "zz";
+  EXPECT_LT(Ask(check).size(), 200u) << Ask(check);
 }
 
 TEST_F(FileProbeTest, ContentIsHeldAgainstAllThatIsAsked) {
@@ -143,16 +196,17 @@ TEST_F(FileProbeTest, ContentIsHeldAgainstAllThatIsAsked) {
       {"the whole first line", [](FileCheck& c) { c.first_line = "date,2026-03-02,orders"; }, nullptr},
       {"a word of it", [](FileCheck& c) { c.first_line = "2026-03-02"; }, nullptr},
       {"no word of it", [](FileCheck& c) { c.first_line = "order"; },
-       "in/o.csv: first line date,2026-03-02,orders != order"},
+       "in/o.csv: first line date,2026-03-02,orders has no order in it as a word of its own"},
       {"yesterday's", [](FileCheck& c) { c.first_line = "2026-03-03"; },
-       "in/o.csv: first line date,2026-03-02,orders != 2026-03-03"},
+       "in/o.csv: first line date,2026-03-02,orders has no 2026-03-03 in it"},
       {"all that failed",
        [](FileCheck& c) {
          c.first_line = "2026-03-03";
          c.min_bytes = 99;
          c.min_rows = 9;
        },
-       "in/o.csv: too small: 36 bytes < 99; first line date,2026-03-02,orders != 2026-03-03; too few rows: 4 "
+       "in/o.csv: too small: 36 bytes < 99; first line date,2026-03-02,orders has no 2026-03-03 in it; too "
+       "few rows: 4 "
        "< 9"},
   };
   for (const Row& row : rows) {
@@ -213,7 +267,7 @@ TEST_F(FileProbeTest, TheChecksumFileMustBeThereAndNameOurFile) {
     Write("in/o.csv.sha256", row.text);
     EXPECT_TRUE(Ask(check).starts_with(row.starts)) << row.text << Ask(check);
   }
-  check.roots = {In("in")};
+  check.bounds.roots = {In("in")};
   check.checksum = "/etc/hostname";
   EXPECT_TRUE(Ask(check).starts_with("failed forbidden: checksum file")) << Ask(check);
 }
@@ -313,7 +367,8 @@ TEST_F(FileProbeTest, WhatAFileHoldsIsShownSafely) {
   Write("evil\n\x1b[2J.csv", "\x1b]0;owned\x07\nnext");
   FileCheck check = Check("evil\n\x1b[2J.csv");
   check.first_line = "x";
-  EXPECT_EQ(Ask(check), "invalid content_wrong: evil\\n\\x1b[2J.csv: first line \\x1b]0;owned\\x07 != x");
+  EXPECT_EQ(Ask(check),
+            "invalid content_wrong: evil\\n\\x1b[2J.csv: first line \\x1b]0;owned\\x07 has no x in it");
   Write("long", std::string(1 << 20, 'y'));
   check = Check("long");
   check.first_line = "x";

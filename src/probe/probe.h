@@ -66,7 +66,8 @@ class Prober {
 using ProbeSink = std::function<void(ProbeAnswer)>;
 
 struct ProbeOptions {
-  std::vector<std::string> file_roots;  // folders that may be read; empty: any
+  std::vector<std::string> file_roots;  // folders that may be read; empty: as probe/file.h says
+  std::string settings_folder;          // where duecourse.yaml stands; empty: there is none
   std::vector<std::string>
       http_allow;     // as AddressGuard reads them; empty: loopback, beside public addresses
   int threads = 4;    // usually, for files; commands have four of their own, HTTP has one for all

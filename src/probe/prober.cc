@@ -154,7 +154,10 @@ class SharingProber : public Prober {
     check.checksum = request->checksum;
     check.modified_after = request->modified_after;
     check.stable_for = file.stable_for;
-    check.roots = options_.file_roots;
+    check.bounds.roots = options_.file_roots;
+    for (const std::string& home : {options_.settings_folder, request->folder}) {
+      if (!home.empty()) check.bounds.homes.push_back(home);
+    }
     check.zone = ZoneOf(*request);
     check.time = {clock_.Wall(), MonotonicMicros(), options_.rate};
     auto found = std::make_shared<Observation>();

@@ -59,7 +59,7 @@ struct ServerConfig {
   std::vector<PoolConfig> pools;
   std::vector<FlagConfig> flags;
   std::vector<MaintenanceConfig> maintenance;
-  std::vector<std::string> file_roots;  // folders that file preconditions may read; empty: any
+  std::vector<std::string> file_roots;  // folders that file preconditions may read; empty: as probe/file.h says
   std::vector<std::string>
       http_allow;  // hosts or networks that may be called although private; loopback is listed by default
   Millis drain_timeout = Seconds(60);
