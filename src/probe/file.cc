@@ -155,6 +155,7 @@ std::string ShortName(const std::string& path, const std::string& folder) {
 Observation CheckFile(const FileCheck& check, SteadyFiles& steady, const std::atomic<bool>& cancelled) {
   const int64_t begin_us = MonotonicMicros();
   OpenedFile file;
+  file.progress = check.progress.get();
   const OpenFault open = OpenRegular(check.path, check.name, check.bounds, &file);
   if (open.missing) steady.Forget(check.path);
   if (open.missing && !check.must_exist) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ struct FileCheck {
   FileBounds bounds;
   Zone zone = Zone::Utc();  // for instants in texts
   LookTime time;
+  // Bytes read so far, for whoever gives the look up: shared with it, for either may go first. Null: not
+  // asked.
+  std::shared_ptr<std::atomic<int64_t>> progress;
 };
 
 // A path as people are told of it: relative to the rule's folder where it lies beneath, safe to show.
@@ -62,6 +66,7 @@ struct OpenedFile {
   struct stat info {};
   std::string real;        // where it really is
   bool may_quote = false;  // its content may be told
+  std::atomic<int64_t>* progress = nullptr;
 };
 struct OpenFault {
   bool missing = false;

@@ -181,6 +181,7 @@ bool ReadContent(const OpenedFile& file, Reading reading, const std::atomic<bool
     }
     if (n == 0) break;
     at += n;
+    if (file.progress != nullptr) *file.progress += n;
     // It grows under our hands: what is beyond the size it had is not looked at; the check after the reading
     // tells.
     if (at > file.info.st_size && !head_only) break;

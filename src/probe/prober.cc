@@ -160,14 +160,17 @@ class SharingProber : public Prober {
     }
     check.zone = ZoneOf(*request);
     check.time = {clock_.Wall(), MonotonicMicros(), options_.rate};
+    check.progress = std::make_shared<std::atomic<int64_t>>(0);
     auto found = std::make_shared<Observation>();
     Look look;
     look.timeout = Real(request->timeout);
     look.look = [check, found, steady = steady_](const std::atomic<bool>& cancelled) {
       *found = CheckFile(check, *steady, cancelled);
     };
-    look.end = [this, key, found, request, name = check.name](LookEnd end) {
-      EndLook(key, end, end == LookEnd::kDone ? *found : NoAnswer(*request, end, files_, name));
+    look.end = [this, key, found, request, name = check.name, progress = check.progress](LookEnd end) {
+      if (end == LookEnd::kDone) return EndLook(key, end, *found);
+      const int64_t read = *progress;
+      EndLook(key, end, read > 0 ? TooSlow(*request, name, read) : NoAnswer(*request, end, files_, name));
     };
     look.back = [this, key] { Release(key); };
     files_.Submit(std::move(look));
@@ -241,6 +244,13 @@ class SharingProber : public Prober {
     }
     return {Answer::kCheckFailed, "timed_out",
             StrCat("check timed out after ", after, ": ", name, " does not answer (a dead mount?)")};
+  }
+
+  // Not dead, only large or slow.
+  static Observation TooSlow(const ProbeRequest& request, const std::string& name, int64_t bytes_read) {
+    return {Answer::kCheckFailed, "timed_out",
+            StrCat("check timed out after ", FormatMillis(request.timeout), ": ", name,
+                   " was still being read (", bytes_read, " bytes so far); a longer timeout lets it end")};
   }
 
   // Tells all who wait for it. A look that timed out keeps its place until its thread is back.

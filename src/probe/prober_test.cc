@@ -497,6 +497,19 @@ TEST_F(ProberTest, ADeadMountStallsNobodyElse) {
   mount.Revive();
 }
 
+// A file without an end in sight: its bytes are holes, so it costs no disk.
+TEST_F(ProberTest, AFileThatIsOnlyLargeIsNotCalledDead) {
+  const std::string path = folder_ + "/large.csv";
+  ASSERT_TRUE(WriteFileAtomic(path, "head\n", false).ok());
+  ASSERT_EQ(::truncate(path.c_str(), kProbeMaxFileBytes), 0);
+  ProbeRequest request = FileRequest(path, Millis{150});
+  request.checksum = std::string(64, '0');
+  const ProbeAnswer answer = Ask(prober(), answers_, std::move(request));
+  EXPECT_EQ(Brief(answer), "failed timed_out");
+  EXPECT_TRUE(answer.text.starts_with("check timed out after 150ms: large.csv was still being read ("))
+      << answer.text;
+}
+
 TEST_F(ProberTest, TheEndComesInTimeWhateverIsUnderWay) {
   RawServer mute([&mute](RawPeer& peer) { Hold(peer, mute); });
   ProbeRequest request = RequestFor(HttpCondition(), Minutes(5));
