@@ -133,6 +133,33 @@ TEST_F(EnvironmentTest, AWorkingFolderThatIsAFileIsSaidToBeOne) {
   EXPECT_EQ(ending.summary, "not started: workdir " + (folder_ / "file") + ": Not a directory (ENOTDIR)");
 }
 
+// Somebody tidied up below a running daemon, or moved all of it away.
+TEST_F(EnvironmentTest, FoldersOfOursAreMadeAgainButNeverInAnothersPlace) {
+  const std::string data = options_.data_folder;
+  EXPECT_EQ(Run(Shell("r1", "true")).code, 0);
+  for (const char* name : {"work", "attempts", "output"})
+    std::filesystem::remove_all(StrCat(data, "/", name));
+  Ending ending = Run(Shell("r2", "pwd; echo '{\"summary\":\"here\"}' > $DUECOURSE_RESULT"));
+  EXPECT_EQ(ending.kind, Ending::Kind::kExit) << ending.summary;
+  EXPECT_EQ(ending.summary, "here");
+  EXPECT_EQ(OutputOf("r2").out, StrCat(data, "/work/task-r2\n"));
+
+  std::filesystem::rename(data, data + ".away");
+  ending = Run(Shell("r3", "true"));
+  EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
+  EXPECT_NE(ending.summary.find(StrCat("the data folder ", data, " cannot be entered")), std::string::npos)
+      << ending.summary;
+  EXPECT_FALSE(std::filesystem::exists(data));
+  std::filesystem::create_directory(data);
+  ending = Run(Shell("r4", "true"));
+  EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
+  EXPECT_NE(
+      ending.summary.find(StrCat("the data folder ", data, " is not the one this daemon was started on")),
+      std::string::npos)
+      << ending.summary;
+  EXPECT_TRUE(std::filesystem::is_empty(data));
+}
+
 TEST(WorkFolder, NamesOfTasksCannotLeaveIt) {
   EXPECT_EQ(WorkFolder("/d", "order_sync-2.x"), "/d/work/order_sync-2.x");
   EXPECT_EQ(WorkFolder("/d", ".."), "/d/work/%2E.");
@@ -253,6 +280,16 @@ TEST_F(EnvironmentTest, AnotherUserGetsItsOwnNameHomeFolderAndResultFile) {
   EXPECT_EQ(ending.summary, "as nobody");
   const size_t folder = out.rfind(' ') + 1;
   EXPECT_FALSE(FolderExists(std::string(Trim(out.substr(folder)))));
+}
+
+TEST_F(EnvironmentTest, AnotherUserCannotBecomeMore) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ExecutionRule rule = ShellRule();
+  Run(Shell("r1", "grep NoNewPrivs /proc/self/status", rule));
+  EXPECT_EQ(OutputOf("r1").out, "NoNewPrivs:\t0\n");
+  rule.user = "nobody";
+  Run(Shell("r2", "grep NoNewPrivs /proc/self/status", rule));
+  EXPECT_EQ(OutputOf("r2").out, "NoNewPrivs:\t1\n");
 }
 
 TEST_F(EnvironmentTest, AnUnknownUserIsTheRulesFault) {

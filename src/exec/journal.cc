@@ -1,6 +1,7 @@
 #include "exec/journal.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +41,10 @@ std::string ResultPath(const std::string& data_folder, const AttemptRef& ref) {
 }
 
 StartJournal::StartJournal(std::string data_folder, std::string boot_id, Log& log)
-    : folder_(std::move(data_folder) + "/attempts"), boot_id_(std::move(boot_id)), log_(log) {
+    : data_(std::move(data_folder)),
+      folder_(data_.path() + "/attempts"),
+      boot_id_(std::move(boot_id)),
+      log_(log) {
   MutexLock lock(mutex_);
   std::vector<std::string> files;
   Result<std::vector<std::string>> listed = ListFiles(folder_, {""});
@@ -112,6 +116,7 @@ Status StartJournal::OpenNew() {
   const std::string path = StrCat(folder_, "/", kPrefix, number_ + 1);
   std::string text = StrCat("boot ", boot_id_, "\n");
   for (const auto& entry : entries_) text += LinesOf(entry.first, entry.second);
+  if (Status there = data_.Remake("attempts"); !there.ok()) return there;
   // Whole or not at all: a reader of this name finds everything that the file before it held.
   Status written = WriteFileAtomic(path, text, false);
   if (!written.ok()) return written;
@@ -127,7 +132,14 @@ Status StartJournal::OpenNew() {
   return {};
 }
 
+// A file that nobody could find any more holds no markers.
+bool StartJournal::Removed() const {
+  struct stat info {};
+  return fd_.valid() && ::fstat(fd_.get(), &info) == 0 && info.st_nlink == 0;
+}
+
 Status StartJournal::Append(const std::string& lines) {
+  if (Removed()) fd_.Reset();
   if (!fd_.valid() || size_ > next_size_) {
     Status opened = OpenNew();
     if (!opened.ok() && !fd_.valid()) return opened.error().Wrap("start marker");

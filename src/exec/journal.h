@@ -10,7 +10,8 @@
 // Lines: "boot ID" (the first), "start RUN FENCE", "scratch RUN FENCE FOLDER",
 // "process RUN FENCE PID EARLIEST LATEST", "end RUN FENCE". A line that was cut off, or
 // that is none of these, counts as absent. The next daemon, or a file that has
-// grown to kJournalMaxBytes, takes what has no end over into a new file.
+// grown to kJournalMaxBytes, takes what has no end over into a new file; so it does where somebody removed
+// the file, or its folder.
 //
 // Any thread may call; all calls block, so none is for the engine's.
 #pragma once
@@ -25,6 +26,7 @@
 
 #include "base/file.h"
 #include "base/mutex.h"
+#include "exec/data_folder.h"
 #include "exec/exec.h"
 #include "exec/process.h"
 
@@ -77,9 +79,11 @@ class StartJournal {
   void ReadFormer(const std::vector<std::string>& files) REQUIRES(mutex_);
   void Take(std::string_view line) REQUIRES(mutex_);
   Status OpenNew() REQUIRES(mutex_);
+  bool Removed() const REQUIRES(mutex_);
   Status Append(const std::string& lines) REQUIRES(mutex_);
   static std::string LinesOf(const std::string& key, const Entry& entry);
 
+  const DataFolder data_;
   const std::string folder_;
   const std::string boot_id_;
   Log& log_;

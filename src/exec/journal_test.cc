@@ -54,6 +54,17 @@ TEST_F(JournalTest, TheNextDaemonKnowsWhatStarted) {
   EXPECT_EQ(Files().size(), 1u);
 }
 
+TEST_F(JournalTest, AJournalThatSomebodyRemovedIsWrittenAgain) {
+  auto former = Open();
+  ASSERT_TRUE(former->Start(one_, "").ok());
+  std::filesystem::remove_all(folder_ / "attempts");
+  ASSERT_TRUE(former->Start(two_, "").ok());
+  auto next = Open();
+  EXPECT_EQ(next->Look(one_).started, Started::kYes);
+  EXPECT_EQ(next->Look(two_).started, Started::kYes);
+  EXPECT_EQ(next->Look({"r3", 1, 1}).started, Started::kNever);
+}
+
 TEST_F(JournalTest, AnEndedMarkerIsGone) {
   auto former = Open();
   ASSERT_TRUE(former->Start(one_, "").ok());
@@ -138,12 +149,14 @@ TEST_F(JournalTest, AFullDiskIsAnErrorAndTheNextLineIsWholeAgain) {
   EXPECT_EQ(next->Look(two_).started, Started::kYes);
 }
 
-TEST_F(JournalTest, AFolderThatIsNotThereStartsNothing) {
+TEST_F(JournalTest, WithoutAFolderNothingStarts) {
   std::filesystem::remove_all(folder_ / "attempts");
+  ASSERT_TRUE(WriteFileAtomic(folder_ / "attempts", "in its place", false).ok());
   auto journal = Open();
   EXPECT_FALSE(journal->Start(one_, "").ok());
-  ASSERT_TRUE(MakeFolders(folder_ / "attempts", 0700).ok());
-  EXPECT_TRUE(journal->Start(one_, "").ok());
+  std::filesystem::remove(folder_ / "attempts");
+  EXPECT_TRUE(journal->Start(one_, "").ok());  // made again
+  EXPECT_TRUE(FolderExists(folder_ / "attempts"));
 }
 
 }  // namespace

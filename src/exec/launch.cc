@@ -125,6 +125,7 @@ std::string WorkFolder(const std::string& data_folder, const std::string& task) 
 Launcher::Launcher(const ExecOptions& options, const Clock& clock, StartJournal& journal, uint64_t soft_files)
     : options_(options),
       clock_(clock),
+      data_(options.data_folder),
       journal_(journal),
       soft_files_(soft_files),
       own_(OwnAccount()),
@@ -149,9 +150,15 @@ std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepa
   prepared.cwd_path = request.cwd;
   if (prepared.cwd_path.empty()) {
     prepared.cwd_path = WorkFolder(options_.data_folder, request.task);
-    if (::mkdir(prepared.cwd_path.c_str(), 0700) != 0 && errno != EEXIST) {
-      return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(errno)));
+    int error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
+    if (error == ENOENT) {
+      Status remade = data_.Remake("work");
+      if (!remade.ok())
+        return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", remade.error().message()));
+      error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
     }
+    if (error != 0 && error != EEXIST)
+      return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)));
   }
   prepared.cwd = Fd(::open(prepared.cwd_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!prepared.cwd.valid()) {

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "exec/child.h"
+#include "exec/data_folder.h"
 #include "exec/environment.h"
 #include "exec/exec.h"
 #include "exec/journal.h"
@@ -39,6 +40,7 @@ class Launcher {
 
   const ExecOptions& options_;
   const Clock& clock_;
+  const DataFolder data_;
   StartJournal& journal_;
   const uint64_t soft_files_;  // what programs get as their soft limit of descriptors
   const Account own_;
