@@ -237,15 +237,16 @@ void Finisher::ReadResult(Child& child, Ending& ending) const {
       ApplyReportText(text, "result file", ending);
     }
   }
-  if (child.scratch.empty()) {
-    if (fd.valid()) ::unlink(child.result_path.c_str());
-    return;
-  }
-  ::unlinkat(child.result_folder.get(), "result", 0);
-  if (::rmdir(child.scratch.c_str()) != 0) {
-    log_.Warning("scratch_folder_left",
-                 Json::MakeObject().Set("folder", child.scratch).Set("error", ErrnoText(errno)));
-  }
+  RemoveResult(child);
+}
+
+void Finisher::RemoveResult(const Child& child) const {
+  Status removed = RemoveLeft(child.scratch.empty() ? child.result_path : child.scratch);
+  if (removed.ok()) return;
+  log_.Warning("result_left", Json::MakeObject()
+                                  .Set("attempt", AttemptName(child.ref))
+                                  .Set("error", removed.error().message())
+                                  .Set("next", "nobody reads it any more; remove it by hand"));
 }
 
 Ending Finisher::Finish(Child& child) const {

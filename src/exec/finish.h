@@ -37,6 +37,8 @@ class Finisher {
  private:
   void ReadRest(ChildStream& stream) const;
   void ReadResult(Child& child, Ending& ending) const;
+  // Whatever stands under its name, and the scratch folder.
+  void RemoveResult(const Child& child) const;
 
   const ExecOptions& options_;
   const Clock& clock_;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "exec/process.h"
+#include "exec/report.h"
 
 namespace duecourse {
 namespace {
@@ -67,7 +68,8 @@ class Owners {
 
 void RemoveScratch(const std::string& scratch) {
   if (scratch.empty()) return;
-  ::unlink(StrCat(scratch, "/result").c_str());
+  // Its name was read from a file: no more of it goes than what we made.
+  (void)RemoveLeft(StrCat(scratch, "/result"));
   ::rmdir(scratch.c_str());
 }
 
@@ -122,7 +124,7 @@ void Inspector::Run() {
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].found == Inspection::Found::kGone) {
       RemoveScratch(scratches[i]);
-      ::unlink(ResultPath(options_.data_folder, answers[i].ref).c_str());
+      (void)RemoveLeft(ResultPath(options_.data_folder, answers[i].ref));
     }
     sink_.inspected(std::move(answers[i]));
   }

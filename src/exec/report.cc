@@ -1,6 +1,8 @@
 #include "exec/report.h"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -76,6 +78,12 @@ void ApplyReportText(std::string_view text, std::string_view where, Ending& endi
   Result<Json> report = Json::Parse(text);
   if (!report.ok()) return AddNote(ending, StrCat(where, " is not believed: ", report.error().message()));
   ApplyReport(*report, where, ending);
+}
+
+Status RemoveLeft(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  return error ? Status(Error(StrCat(path, " cannot be removed: ", error.message()))) : Status();
 }
 
 }  // namespace duecourse

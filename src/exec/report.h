@@ -23,4 +23,8 @@ void ApplyReport(const Json& report, std::string_view where, Ending& ending);
 void ApplyReportText(std::string_view text, std::string_view where, Ending& ending);
 void AddNote(Ending& ending, const std::string& note);
 
+// Removes whatever a handler left under that name, a folder with all that is in it; links are not followed.
+// Fine where there is nothing.
+Status RemoveLeft(const std::string& path);
+
 }  // namespace duecourse

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/journal.h"
 #include "exec/test_harness.h"
 
 namespace duecourse {
@@ -83,7 +84,7 @@ TEST_F(ReportTest, AHandlerReportsThroughItsResultFile) {
 
 TEST_F(ReportTest, WhatIsNoPlainFileIsNotRead) {
   const char* rows[] = {"ln -s /etc/passwd $DUECOURSE_RESULT", "mkfifo $DUECOURSE_RESULT",
-                        "mkdir $DUECOURSE_RESULT",
+                        "mkdir -p $DUECOURSE_RESULT/deep/er",
                         "echo '{\"summary\":\"x\"}' > other; ln other $DUECOURSE_RESULT"};
   int n = 0;
   for (const char* row : rows) {
@@ -91,7 +92,12 @@ TEST_F(ReportTest, WhatIsNoPlainFileIsNotRead) {
     EXPECT_EQ(ending.code, 0) << row;
     EXPECT_EQ(ending.summary, "") << row;
     EXPECT_EQ(ending.detail.Get("notes").AsArray().size(), 1u) << row << ending.detail.Dump();
+    EXPECT_EQ(
+        std::filesystem::symlink_status(ResultPath(options_.data_folder, {StrCat("r", n), 1, 1})).type(),
+        std::filesystem::file_type::not_found)
+        << row;
   }
+  EXPECT_TRUE(FileExists("/etc/passwd"));
 }
 
 TEST_F(ReportTest, ATimeOutStaysOneWhateverWasSaidBefore) {
