@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -93,6 +94,9 @@ std::string_view Apply(const Asked& asked) {
   }
   if (asked.gid.has_value() && ::setresgid(*asked.gid, *asked.gid, *asked.gid) != 0) return "setgid";
   if (asked.uid.has_value()) {
+    // Whoever is told to work as somebody else shall not become more than that: setuid programs and file
+    // capabilities give nothing from here on, to it and all it starts.
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
     if (::setresuid(*asked.uid, *asked.uid, *asked.uid) != 0) return "setuid";
     // What was given up must not come back.
     if (*asked.uid != 0 && ::setresuid(0, 0, 0) == 0) {
