@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/client.h"
+#include "cli/programs.h"
 #include "cli/verbs.h"
 #include "rule/lint.h"
 #include "rule/origin.h"
@@ -24,6 +25,9 @@ const char* SeverityName(Finding::Severity severity) {
   }
   return "error";
 }
+
+// "1 task", "2 tasks"
+std::string Counted(size_t count, const char* what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
 
 Json FindingJson(const Finding& finding) {
   Json out = Json::MakeObject();
@@ -86,6 +90,8 @@ int CheckVerb(const Args& args) {
     LintOptions options;
     options.now = *now;
     std::vector<Finding> more = Lint(*loaded.readable, options);
+    const std::vector<Finding> missing = MissingPrograms(*loaded.readable, FindPlaces(args).data);
+    more.insert(more.end(), missing.begin(), missing.end());
     PlaceFindings(*loaded.readable, &more);
     findings.insert(findings.end(), more.begin(), more.end());
   }
@@ -105,8 +111,10 @@ int CheckVerb(const Args& args) {
     std::printf("%s\n", body.DumpPretty().c_str());
   } else {
     for (const Finding& finding : findings) std::printf("%s\n", FormatFinding(finding).c_str());
-    std::printf("%zu task%s: %d errors, %d warnings, %d hints (zone data %s)\n", tasks, tasks == 1 ? "" : "s",
-                counts[0], counts[1], counts[2], ZoneDataVersion().c_str());
+    std::printf("%s: %s, %s, %s (zone data %s)\n", Counted(tasks, "task").c_str(),
+                Counted(static_cast<size_t>(counts[0]), "error").c_str(),
+                Counted(static_cast<size_t>(counts[1]), "warning").c_str(),
+                Counted(static_cast<size_t>(counts[2]), "hint").c_str(), ZoneDataVersion().c_str());
   }
   bool failed = counts[0] > 0 || loaded.readable == nullptr || (args.Has("--strict") && counts[1] > 0);
   return failed ? kExitProblem : kExitFine;

@@ -13,7 +13,6 @@ struct LintOptions {
   Instant now;  // judges "past", "next 400 days", calendars that end
   bool thorough =
       true;  // false at start and reload: only what may be an error, nothing that tries occurrences
-  std::vector<std::string> drilled_tasks;  // tasks that some drill names
 };
 std::vector<Finding> Lint(const RuleSet& set, const LintOptions& options);
 bool HasErrors(const std::vector<Finding>& findings);

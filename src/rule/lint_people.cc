@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "base/text.h"
 #include "rule/lint_parts.h"
@@ -83,26 +82,13 @@ void LintWhy(LintContext* context, const LintGroup& group) {
        "write why: beside each; `why TASK` quotes it"});
 }
 
-void LintDrill(LintContext* context, const LintGroup& group, const std::set<std::string>& drilled) {
-  const bool any = std::any_of(group.tasks.begin(), group.tasks.end(),
-                               [&drilled](const Task* task) { return drilled.count(task->id) != 0; });
-  if (any) return;
-  context->Add(
-      kHint, group,
-      {"no_drill", "task_id", "no drill names this task: what it does when things fail was never tried",
-       "write a drill file that lets its precondition or its work fail"});
-}
-
 }  // namespace
 
 void LintPeople(LintContext* context) {
-  const std::set<std::string> drilled(context->options.drilled_tasks.begin(),
-                                      context->options.drilled_tasks.end());
   for (const LintGroup& group : context->groups) {
     LintOwner(context, group);
     LintSilenced(context, group);
     LintWhy(context, group);
-    LintDrill(context, group, drilled);
   }
 }
 

@@ -255,11 +255,15 @@ const Row kRows[] = {
      "owner: data\n"
      "noop: {}\n"
      "until: 2026-01-31\n"},
-    {"no_drill", "1:1 task_id:",
+    {"catchup_capped", "8:1 retry:",
      "task_id: t\n"
-     "cron: \"0 8 * * *\"\n"
+     "cron: \"0 2 * * *\"\n"
      "timezone: UTC\n"
-     "noop: {}\n"},
+     "owner: data\n"
+     "noop: {}\n"
+     "window_start: \"02:00\"\n"
+     "window_end: \"12:00\"\n"
+     "retry: {catchup: {enabled: true, check_interval: 30m}}\n"},
     {"no_jitter", "9:40 jitter:",
      "task_id: t\n"
      "cron: \"0 2 * * *\"\n"

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "rule/clock_change.h"
+#include "rule/defaults.h"
 #include "rule/lint_parts.h"
 
 namespace duecourse {
@@ -71,12 +72,36 @@ int64_t CatchupsThatFit(const RetryRule& retry, const Occurrence& occurrence) {
   return left.count < 0 ? 0 : left.count / retry.catchup_interval.count;
 }
 
+struct CatchupRoom {
+  int64_t fit;      // before the end
+  int64_t allowed;  // by the cap, after the ladder
+  Instant end;
+};
+
+// Without max_times "as many as fit" is what people read; a cap that nobody wrote must not end it in silence.
+// A written cap is a decision.
+void LintCatchupCap(LintContext* context, const LintGroup& group, const CatchupRoom& room) {
+  const RuleBody& rule = group.rule();
+  const int cap = rule.retry.max_total_attempts;
+  if (cap != DefaultMaxTotalAttempts(rule) || room.allowed == 0 || room.fit <= room.allowed) return;
+  const int64_t all = 1 + Ladder(rule.retry) + room.fit;
+  context->Add(kWarning, group,
+               {"catchup_capped", "retry.max_total_attempts",
+                StrCat("catch-up every ", FormatMillis(rule.retry.catchup_interval), " fits ", room.fit,
+                       " times before ", FormatUtc(room.end), ", but the cap of ", cap,
+                       " attempts (the default) leaves it ", room.allowed,
+                       ": after those it ends, and a person is called, however long the window is still open"),
+                StrCat("write max_total_attempts: ", all, " for all of them, or max_times: ", room.allowed,
+                       " where that is enough")});
+}
+
 void LintCatchup(LintContext* context, const LintGroup& group, const Occurrence& next) {
   const RetryRule& retry = group.rule().retry;
-  if (!retry.catchup || !retry.catchup_max_times || retry.catchup_interval <= Millis{}) return;
-  const int wanted = *retry.catchup_max_times;
+  if (!retry.catchup || retry.catchup_interval <= Millis{}) return;
   const int64_t fit = CatchupsThatFit(retry, next);
   const int64_t allowed = std::max(0, retry.max_total_attempts - 1 - Ladder(retry));
+  if (!retry.catchup_max_times) return LintCatchupCap(context, group, {fit, allowed, next.start_limit});
+  const int wanted = *retry.catchup_max_times;
   if (fit < wanted) {
     context->Add(
         kWarning, group,

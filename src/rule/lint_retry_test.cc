@@ -47,6 +47,21 @@ http: {url: "http://127.0.0.1:8080/digest"}
   EXPECT_NE(linted.Text("cost_bound").find("at most 41 attempts a day"), std::string::npos);
 }
 
+TEST(LintRetry, ACapThatNobodyWroteAndThatEndsCatchUpEarlyIsTold) {
+  const std::string window = "window_start: \"02:00\"\nwindow_end: \"12:00\"\n";
+  // 02:00 to 12:00 every 30 minutes: 02:30 to 11:30 are 19; ten attempts, the first among them, leave 9.
+  const Linted linted = CheckRules(Rule(window + "retry: {catchup: {enabled: true, check_interval: 30m}}\n"));
+  const std::string text = linted.Text("catchup_capped");
+  for (const char* part : {"every 30m fits 19 times before 2026-02-10T12:00:00Z", "cap of 10", "leaves it 9",
+                           "write max_total_attempts: 20 for all of them, or max_times: 9"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  for (const char* decided : {"{catchup: {enabled: true, check_interval: 30m}, max_total_attempts: 20}",
+                              "{catchup: {enabled: true, check_interval: 30m}, max_total_attempts: 8}",
+                              "{catchup: {enabled: true, check_interval: 30m, max_times: 9}}",
+                              "{catchup: {enabled: true, check_interval: 2h}}"})
+    EXPECT_FALSE(CheckRules(Rule(window + "retry: " + decided + "\n")).Has("catchup_capped")) << decided;
+}
+
 TEST(LintRetry, MaxTimesThatDoNotFit) {
   const struct {
     const char* retry;
@@ -193,16 +208,6 @@ TEST(LintPeople, WhyIsAskedWhereverSomethingIsWaitedFor) {
       << linted.All();
   EXPECT_FALSE(CheckRules(Rule(kWindow + "catchup: {enabled: true, why: late}\n")).Has("no_why"));
   EXPECT_FALSE(CheckRules(Rule(kWindow)).Has("no_why"));
-}
-
-TEST(LintPeople, ATaskWithoutADrillGetsAHint) {
-  const Loaded loaded = LoadRulesFromText({{"r.yaml", Rule(kWindow)}}, {"duecourse.yaml", kLintSettings});
-  ASSERT_NE(loaded.set, nullptr);
-  LintOptions options;
-  options.now = *ParseUtc("2026-02-10T00:00:00Z");
-  EXPECT_TRUE(Linted{Lint(*loaded.set, options)}.Has("no_drill"));
-  options.drilled_tasks = {"t"};
-  EXPECT_FALSE(Linted{Lint(*loaded.set, options)}.Has("no_drill"));
 }
 
 TEST(LintUnsupported, SettingsOfALaterVersionAreErrorsToo) {
