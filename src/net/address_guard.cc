@@ -45,6 +45,15 @@ std::optional<Bytes> BytesOf(const sockaddr* address) {
   return std::nullopt;
 }
 
+// Whether it is an IPv4 address that somebody else translates to (NAT64, 6to4, ::a.b.c.d), so that its loopback
+// is not ours.
+bool IsTranslated(const sockaddr* address, const Bytes& plain) {
+  if (address->sa_family != AF_INET6) return false;
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, address, sizeof v6);
+  return std::memcmp(&v6.sin6_addr, plain.data(), plain.size()) != 0;
+}
+
 // What is no public address, from the registries of special-purpose addresses (RFC 6890 and its successors).
 constexpr std::array<const char*, 23> kReserved = {
     "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
@@ -97,6 +106,8 @@ bool AddressGuard::Allows(std::string_view host, const sockaddr* address) const 
   for (const std::string& allowed : hosts_) {
     if (name == allowed || (allowed.starts_with('.') && name.ends_with(allowed))) return true;
   }
+  if (IsTranslated(address, *bytes) && SamePrefix(*bytes, Known(kLoopback[0]).bytes, Known(kLoopback[0]).bits))
+    return false;
   const auto contains = [&](const IpNetwork& n) { return SamePrefix(*bytes, n.bytes, n.bits); };
   if (std::any_of(networks_.begin(), networks_.end(), contains)) return true;
   return std::none_of(kReserved.begin(), kReserved.end(),

@@ -3,7 +3,7 @@
 // the moment the socket is made: public addresses are fine, loopback, private,
 // link-local, multicast and reserved ones only where the settings list them
 // (`http_allow`). IPv4 inside IPv6 (mapped, NAT64, 6to4) is judged as the IPv4
-// it is. Immutable after construction; any thread.
+// it is; but the loopback at the far end of a translation is not ours and no loopback. Immutable after construction; any thread.
 #pragma once
 
 #include <sys/socket.h>

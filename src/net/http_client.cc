@@ -89,6 +89,8 @@ HttpError ErrorOf(CURLcode code) {
       return HttpError::kConnect;
     case CURLE_OPERATION_TIMEDOUT:
       return HttpError::kTimeout;
+    case CURLE_LOGIN_DENIED:  // CURLOPT_DISALLOW_USERNAME_IN_URL; HTTP has no other login
+      return HttpError::kForbidden;
     case CURLE_TOO_MANY_REDIRECTS:
       return HttpError::kRedirectLoop;
     case CURLE_SSL_CONNECT_ERROR:
@@ -143,6 +145,16 @@ void SetHeaders(Transfer& transfer) {
   curl_easy_setopt(transfer.easy, CURLOPT_HTTPHEADER, transfer.headers);
 }
 
+// The call's own user and password are given apart, so that any that a redirect brings can be refused: they would
+// make us send what the other side chose, to whom it chose.
+void SetUrl(CURL* easy, const std::string& written) {
+  const HttpUrlParts parts = SplitHttpUrl(written);
+  curl_easy_setopt(easy, CURLOPT_URL, parts.bare.c_str());
+  if (!parts.user.empty()) curl_easy_setopt(easy, CURLOPT_USERNAME, parts.user.c_str());
+  if (!parts.password.empty()) curl_easy_setopt(easy, CURLOPT_PASSWORD, parts.password.c_str());
+  curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+}
+
 void Prepare(Transfer& transfer, const std::string& user_agent) {
   const HttpClientCall& call = transfer.call;
   CURL* easy = transfer.easy = curl_easy_init();
@@ -151,7 +163,7 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
     curl_easy_setopt(easy, user, &transfer);
   }
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error_text.data());
-  curl_easy_setopt(easy, CURLOPT_URL, call.url.c_str());
+  SetUrl(easy, call.url);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
@@ -200,6 +212,8 @@ void Conclude(Transfer& transfer, CURLcode code) {
     result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
   } else if (fault != HttpIntake::Fault::kNone) {
     result.message = transfer.intake.fault_text();
+  } else if (code == CURLE_LOGIN_DENIED) {
+    result.message = "a redirect to an address with a user and a password in it is not followed";
   } else if (code != CURLE_OK) {
     result.message = transfer.error_text[0] != 0 ? transfer.error_text.data() : curl_easy_strerror(code);
   }

@@ -38,6 +38,13 @@ enum class HttpError {
   kOther,
   kForbidden,  // the guard allows none of the host's addresses
 };
+// A url without the user and password that may be in it, and those, decoded.
+struct HttpUrlParts {
+  std::string bare;
+  std::string user;
+  std::string password;
+};
+HttpUrlParts SplitHttpUrl(const std::string& url);
 const char* HttpErrorName(HttpError error);
 
 struct HttpClientCall {

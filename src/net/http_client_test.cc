@@ -294,6 +294,38 @@ TEST(HttpClient, RedirectsAreFollowedOnlyWhereAllowedAndOnlySoFar) {
   EXPECT_EQ(client.Call(call).error, HttpError::kBadCall);
 }
 
+TEST(HttpClient, ARedirectThatBringsUserAndPasswordIsNotFollowed) {
+  std::vector<std::string> heads;
+  std::string target;
+  RawServer server([&](RawPeer& peer) {
+    heads.push_back(peer.ReadHead());
+    if (heads.back().starts_with("GET /end ")) {
+      peer.Send(Answer(200, "end"));
+    } else {
+      peer.Send(Answer(302, "", "Location: " + target + "\r\nConnection: close\r\n"));
+    }
+  });
+  HttpClient client;
+  target = server.Url("/end");
+  target.insert(target.find("//") + 2, "eve:pw@");
+  HttpClientCall call = To(server.Url("/once"));
+  call.max_redirects = 3;
+  HttpResult result = client.Call(call);
+  EXPECT_EQ(result.error, HttpError::kForbidden) << result.message;
+  EXPECT_NE(result.message.find("user and a password"), std::string::npos) << result.message;
+  ASSERT_EQ(heads.size(), 1u);
+
+  // The call's own are its writer's, and are sent.
+  target = "/end";
+  call.url = server.Url("/once?mail=a@b");
+  call.url.insert(call.url.find("//") + 2, "ann:s%40fe@");
+  result = client.Call(call);
+  EXPECT_EQ(result.body, "end") << result.message;
+  ASSERT_EQ(heads.size(), 3u);
+  EXPECT_NE(heads[1].find("GET /once?mail=a@b "), std::string::npos) << heads[1];
+  EXPECT_NE(heads[1].find("Authorization: Basic YW5uOnNAZmU="), std::string::npos) << heads[1];
+}
+
 TEST(HttpClient, NoProxyIsTakenFromTheEnvironment) {
   RawServer server([](RawPeer& peer) {
     peer.ReadHead();
