@@ -97,4 +97,23 @@ std::string Redact(std::string text) {
   return text;
 }
 
+std::string RedactPiece(std::string text, CutEnds cut) {
+  constexpr size_t kShortestRest = 4;
+  text = Redact(std::move(text));
+  Secrets& secrets = KnownSecrets();
+  MutexLock lock(secrets.mutex);
+  size_t begin = 0;
+  size_t end = 0;
+  for (const std::string& needle : secrets.needles) {
+    const std::string_view whole = needle;
+    for (size_t size = std::min(whole.size() - 1, text.size()); size >= kShortestRest; --size) {
+      if (cut.begin && size > begin && text.starts_with(whole.substr(whole.size() - size))) begin = size;
+      if (cut.end && size > end && text.ends_with(whole.substr(0, size))) end = size;
+    }
+  }
+  if (end > 0) text.replace(text.size() - end, end, "***");
+  if (begin > 0) text.replace(0, std::min(begin, text.size()), "***");
+  return text;
+}
+
 }  // namespace duecourse

@@ -35,5 +35,12 @@ class Log {
 // in text that leaves the program. Any thread.
 void RegisterSecret(const std::string& value);
 std::string Redact(std::string text);
+// The same for a piece that was cut out of a longer text: where its begin or end was cut, what may be the rest of
+// a secret (four bytes or more) goes too.
+struct CutEnds {
+  bool begin = false;
+  bool end = false;
+};
+std::string RedactPiece(std::string text, CutEnds cut);
 
 }  // namespace duecourse

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace duecourse {
@@ -57,6 +58,27 @@ Status MakeFolder(const std::string& path) {
   if (error == ENOENT) error = make(ParentFolder(path));
   if (error == 0) error = make(path);
   return error == 0 ? Status() : Status(Error(StrCat(path, ": ", ErrnoText(error))));
+}
+
+// What is kept, without the secrets that this process knows: a handler may print the password it was given.
+struct Clean {
+  std::string bytes;
+  size_t head = 0;
+};
+
+Clean CleanOf(const Capture& capture) {
+  std::string kept = capture.Kept();
+  const size_t head = static_cast<size_t>(capture.head_size());
+  if (capture.dropped() == 0) return {Redact(std::move(kept)), head};
+  Clean clean;
+  clean.bytes = RedactPiece(kept.substr(0, head), {false, true});
+  clean.head = clean.bytes.size();
+  clean.bytes += RedactPiece(kept.substr(head), {true, false});
+  return clean;
+}
+
+Json FactsOf(const Capture& capture, const Clean& clean) {
+  return CaptureFacts(capture).Set("kept", clean.bytes.size()).Set("head", std::min(clean.head, clean.bytes.size()));
 }
 
 void RemoveOutput(const std::string& data_folder, std::string_view line) {
@@ -118,10 +140,12 @@ Status StoreOutput(const OutputToStore& output) {
       WriteBytes(StrCat(KeepFolder(output.data_folder), "/", UtcDay(output.keep_until)), O_APPEND, line);
   if (!written.ok()) return written.error().Wrap("output");
   Json facts = Json::MakeObject();
-  facts.Set("out", CaptureFacts(output.out)).Set("err", CaptureFacts(output.err));
+  const Clean out = CleanOf(output.out);
+  const Clean err = CleanOf(output.err);
+  facts.Set("out", FactsOf(output.out, out)).Set("err", FactsOf(output.err, err));
   facts.Set("keep_until", FormatUtc(output.keep_until));
   written = WriteBytes(OutputPath(output.data_folder, output.run_id, output.attempt), O_TRUNC,
-                       StrCat(facts.Dump(), "\n", output.out.Kept(), output.err.Kept()));
+                       StrCat(facts.Dump(), "\n", out.bytes, err.bytes));
   return written.ok() ? Status() : Status(written.error().Wrap("output"));
 }
 

@@ -45,6 +45,31 @@ TEST_F(OutputTest, SaysWhereBytesAreMissing) {
   EXPECT_EQ(output.out_bytes, 13);
 }
 
+// Registered secrets stay registered, so they are the test's own.
+TEST_F(OutputTest, ASecretIsMaskedWhereverItLies) {
+  RegisterSecret("hunter22");
+  Store("r1", 1, "a hunter2", At("2026-03-01T00:00:00Z"));
+  EXPECT_EQ(Read("r1", 1).out, "a hunter2") << "no secret";
+  struct Row {
+    const char* written;
+    const char* kept;  // of ten bytes: five of the begin, five of the end
+  };
+  const Row rows[] = {{"hunter22", "***"},                // over the border, and nothing was dropped
+                      {"x hunter22", "x ***"},            //
+                      {"xhunter22-----", "x***-----"},    // the head keeps its begin
+                      {"12345...hunter22", "12345***"},   // the tail keeps its end
+                      {"12345.....hunter22.", "12345***."}};
+  int attempt = 2;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.written);
+    Store("r1", attempt, row.written, At("2026-03-01T00:00:00Z"));
+    CapturedOutput output = Read("r1", attempt++);
+    EXPECT_EQ(output.out, row.kept);
+    EXPECT_EQ(output.out_bytes, static_cast<int64_t>(std::string(row.written).size()));
+    EXPECT_EQ(output.out_sha256, Sha256Hex(row.written)) << "the hash is of what was written";
+  }
+}
+
 TEST_F(OutputTest, NothingWrittenStoresNothing) {
   Store("r1", 1, "", At("2026-03-01T00:00:00Z"));
   EXPECT_FALSE(FolderExists(folder_ / "output"));
