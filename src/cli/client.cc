@@ -1,6 +1,7 @@
 #include "cli/client.h"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,18 +46,35 @@ static std::string Escape(const std::string& text) {
   return out;
 }
 
+// Longer than the daemon takes to say that it has no answer (HttpServerOptions::reply_deadline).
+constexpr Millis kPatience = Seconds(75);
+
+// Nobody there, or nobody's answer: only the first can be cured by starting a daemon.
+static std::string Unanswered(const std::string& socket, const HttpResult& result) {
+  if (result.error == HttpError::kConnect) {
+    struct stat info {};
+    const bool there = ::lstat(socket.c_str(), &info) == 0;
+    return StrCat("no daemon answers on ", socket, there ? ": nobody listens there (" : ": there is no such socket (",
+                  there ? "the daemon has stopped" : "no daemon runs here, or its data folder is elsewhere: --data",
+                  ")\nstart one with: duecourse serve (the first time: duecourse serve --init)");
+  }
+  return StrCat("the daemon on ", socket, result.error == HttpError::kTimeout ? " did not answer in time: "
+                                                                              : " broke off: ",
+                result.message, "\nwhat you asked for may still happen: look (duecourse doctor, why, runs) before "
+                                "you ask again");
+}
+
 static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
   Places places = FindPlaces(args);
   call.unix_socket = places.socket;
   call.url = "http://daemon" + call.url;
-  call.timeout = Seconds(60);
+  call.timeout = kPatience;
   call.max_response_bytes = 256u << 20;
   HttpClient client;
   HttpResult result = client.Call(std::move(call));
   DaemonAnswer answer;
   if (result.error != HttpError::kNone) {
-    answer.message = StrCat("no daemon answers on ", places.socket, ": ", result.message,
-                            "\nstart one with: duecourse serve (the first time: duecourse serve --init)");
+    answer.message = Unanswered(places.socket, result);
     return answer;
   }
   answer.status = result.status;
@@ -92,14 +110,16 @@ DaemonAnswer Post(const Args& args, const std::string& path, const Json& body) {
 bool Good(const Args& args, const DaemonAnswer& answer, int* exit_code) {
   if (answer.status == 200) return true;
   *exit_code = answer.status == 409 ? kExitRefused : answer.status == 400 ? kExitUsage : kExitProblem;
-  if (args.json() && answer.status != 0) {
-    std::printf("%s\n", answer.body.DumpPretty().c_str());
+  if (args.json()) {
+    // A daemon that is not reached has no body; whoever parses standard output still gets an object.
+    const Json& body = answer.body;
+    std::printf("%s\n", (body.is_object() ? body : Json::MakeObject().Set("message", answer.message)).DumpPretty().c_str());
   } else {
     std::fprintf(stderr, "%s\n",
                  answer.message.empty() ? StrCat("the daemon answered ", answer.status).c_str()
-                                        : answer.message.c_str());
+                                        : ShowBytes(answer.message, true).c_str());
     for (const Json& line : answer.body.Get("errors").AsArray())
-      std::fprintf(stderr, "%s\n", line.AsString().c_str());
+      std::fprintf(stderr, "%s\n", ShowBytes(line.AsString(), true).c_str());
   }
   return false;
 }
@@ -110,7 +130,7 @@ int Finish(const Args& args, const DaemonAnswer& answer) {
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
   } else if (!answer.message.empty()) {
-    std::printf("%s\n", answer.message.c_str());
+    std::printf("%s\n", ShowBytes(answer.message, true).c_str());
   }
   return kExitFine;
 }
@@ -135,7 +155,12 @@ Loaded LoadFor(const Args& args) {
   return loaded;
 }
 
-std::string Table(const std::vector<std::vector<std::string>>& rows) {
+std::string Table(const std::vector<std::vector<std::string>>& bare) {
+  // Names, values and reasons are what somebody typed or a program said.
+  std::vector<std::vector<std::string>> rows = bare;
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = ShowBytes(cell, false);
+  }
   std::vector<size_t> widths;
   auto width = [](const std::string& cell) {
     return static_cast<size_t>(

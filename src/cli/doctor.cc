@@ -20,7 +20,13 @@ class Examination {
   void Say(bool good, const std::string& what, const std::string& text) {
     all_good_ = all_good_ && good;
     list_.Add(Json::MakeObject().Set("check", what).Set("good", good).Set("text", text));
-    if (!json_) std::printf("%-4s %-14s %s\n", good ? "ok" : "BAD", what.c_str(), text.c_str());
+    if (!json_)
+      std::printf("%-4s %-14s %s\n", good ? "ok" : "BAD", what.c_str(), ShowBytes(text, false).c_str());
+  }
+  // Told, and no reason to fail.
+  void Warn(const std::string& what, const std::string& text) {
+    list_.Add(Json::MakeObject().Set("check", what).Set("good", true).Set("warning", true).Set("text", text));
+    if (!json_) std::printf("%-4s %-14s %s\n", "warn", what.c_str(), ShowBytes(text, false).c_str());
   }
   int End() {
     if (json_)
@@ -36,6 +42,17 @@ class Examination {
   Json list_ = Json::MakeArray();
 };
 
+// Whom P1 and P2 alerts reach: without a channel they are rows that nobody reads.
+void Channels(const ServerConfig& config, Examination& exam) {
+  for (AlertLevel level : {AlertLevel::kP1, AlertLevel::kP2}) {
+    if (!ChannelsForAll(config, level).empty()) continue;
+    exam.Warn("owners",
+              StrCat("no owner has a channel for ", AlertLevelName(level),
+                     ": alerts of that level reach nobody; name one under owners and channels in the "
+                     "settings"));
+  }
+}
+
 void Outside(const Args& args, Examination& exam) {
   Status zones = CheckZoneData();
   exam.Say(zones.ok(), "zone data", zones.ok() ? ZoneDataVersion() : zones.error().message());
@@ -45,6 +62,7 @@ void Outside(const Args& args, Examination& exam) {
   exam.Say(loaded.set != nullptr && errors.empty(), "rules",
            loaded.set != nullptr && errors.empty() ? StrCat(loaded.set->tasks.size(), " tasks")
                                                    : StrCat(errors.size(), " errors; see duecourse check"));
+  if (loaded.set != nullptr) Channels(loaded.set->config, exam);
   struct stat info {};
   if (::stat(places.data.c_str(), &info) != 0) {
     exam.Say(false, "data folder",
@@ -56,14 +74,29 @@ void Outside(const Args& args, Examination& exam) {
   }
 }
 
+std::string StopText(const Json& health) {
+  std::string runs;
+  for (const Json& run : health.Get("waits_for").AsArray())
+    runs += StrCat(runs.empty() ? "" : ", ", run.AsString());
+  const std::string by = health.Get("stops_by").AsString();
+  return StrCat("the daemon is stopping; ",
+                runs.empty() ? "no attempt runs any more" : StrCat("it waits for the attempts of ", runs),
+                by.empty() || runs.empty() ? "" : StrCat(", which are ended at ", by));
+}
+
 void Inside(const Args& args, Examination& exam) {
   DaemonAnswer health = Get(args, "/healthz");
   if (health.status == 0) {
     exam.Say(false, "daemon", health.message);
     return;
   }
-  exam.Say(health.status == 200, "daemon",
-           health.status == 200 ? "it steps, and its store takes commits" : health.message);
+  const std::string store = health.body.Get("store_problem").AsString();
+  const bool steps = health.status == 200 || health.message == store;
+  exam.Say(steps, "daemon", steps ? "it steps" : health.message);
+  exam.Say(store.empty(), "store", store.empty() ? "it takes commits" : store);
+  for (const Json& warning : health.body.Get("warnings").AsArray())
+    exam.Say(false, "clock", warning.AsString());
+  if (health.body.Get("draining").AsBool()) exam.Say(false, "stop", StopText(health.body));
   DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
   size_t waiting = manual.body.Get("runs").AsArray().size();
   exam.Say(waiting == 0, "manual queue",

@@ -1,7 +1,9 @@
 // duecourse serve: the daemon in the foreground.
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/verbs.h"
+#include "net/listen.h"
 #include "web/api.h"
 #include "web/daemon.h"
 
@@ -50,11 +53,55 @@ bool ClockOptions(const Args& args, Millis* offset, double* rate) {
   return false;
 }
 
-LogLevel LevelOfText(const std::string& text) {
-  if (text == "debug") return LogLevel::kDebug;
-  if (text == "warning") return LogLevel::kWarning;
-  return text == "error" ? LogLevel::kError : LogLevel::kInfo;
+bool LogLevelOption(const Args& args, LogLevel* level) {
+  static const std::pair<const char*, LogLevel> kLevels[] = {{"debug", LogLevel::kDebug},
+                                                             {"info", LogLevel::kInfo},
+                                                             {"warning", LogLevel::kWarning},
+                                                             {"error", LogLevel::kError}};
+  const std::string text = args.Get("--log-level", "info");
+  for (const auto& [name, known] : kLevels) {
+    if (text != name) continue;
+    *level = known;
+    return true;
+  }
+  std::fprintf(stderr, "--log-level \"%s\": it is debug, info, warning or error\n", ShowBytes(text, false).c_str());
+  return false;
 }
+
+// -1 where no TCP is wanted.
+bool TcpOption(const Args& args, int* port) {
+  *port = -1;
+  if (!args.Has("--tcp")) return true;
+  std::optional<int64_t> number = ParseInteger(args.Get("--tcp"));
+  if (number && *number >= 0 && *number <= 65'535) {
+    *port = static_cast<int>(*number);
+    return true;
+  }
+  std::fprintf(stderr, "--tcp \"%s\": it is a port, a number from 1 to 65535, or 0 for any that is free\n",
+               ShowBytes(args.Get("--tcp"), false).c_str());
+  return false;
+}
+
+// What listens before the daemon is there, so that a port that is taken refuses the start before anything is
+// made; it answers once there is somebody to ask.
+class Door {
+ public:
+  HttpHandler Handler() {
+    return [this](HttpRequest request, HttpReply reply) {
+      Api* api = api_.load();
+      if (api == nullptr) return reply(Problem(503, "the daemon is starting"));
+      api->Handle(std::move(request), std::move(reply));
+    };
+  }
+  void Open(Api& api) { api_.store(&api); }
+
+ private:
+  std::atomic<Api*> api_{nullptr};
+};
+
+// Secrets are in this process's memory: nobody finds them in a core file, or reads them as another process of
+// the same user. It ends with exec, so handlers have the limits that they would have without us.
+void KeepMemoryPrivate() { static_cast<void>(::prctl(PR_SET_DUMPABLE, 0)); }
 
 // A daemon that refuses to start says so to people too, without a store; it waits a little for a channel to
 // take it.
@@ -122,7 +169,11 @@ int ServeVerb(const Args& args) {
   Signals signals;
   Millis offset;
   double rate = 1;
-  if (!ClockOptions(args, &offset, &rate)) return kExitUsage;
+  LogLevel level = LogLevel::kInfo;
+  HttpServerOptions tcp;
+  if (!ClockOptions(args, &offset, &rate) || !LogLevelOption(args, &level) || !TcpOption(args, &tcp.tcp_port))
+    return kExitUsage;
+  KeepMemoryPrivate();
   SystemClock clock(offset, rate);
   Status zones = CheckZoneData();
   if (!zones.ok()) {
@@ -132,23 +183,33 @@ int ServeVerb(const Args& args) {
   Places places = FindPlaces(args);
   std::shared_ptr<const RuleSet> rules = Checked(places.load, clock.Wall());
   if (rules == nullptr) return kExitProblem;
-  Log log(clock, STDERR_FILENO, LevelOfText(args.Get("--log-level", "info")));
+  Log log(clock, STDERR_FILENO, level);
   DaemonOptions options;
   options.rules = places.load;
   options.data_folder = places.data;
   options.init = args.Has("--init");
   options.clock_rate = rate;
+  options.confirm = args.Has("--confirm");
+  // The store comes last: a start that is refused leaves none behind.
+  if (Status path = CheckUnixPath(places.socket, places.data); !path.ok())
+    return Refuse(*rules, path.error().message(), clock);
   Daemon daemon(options, rules, clock, log);
+  Door door;
+  std::unique_ptr<HttpServer> loopback;
+  if (tcp.tcp_port >= 0) {
+    Result<std::unique_ptr<HttpServer>> listens = HttpServer::Start(tcp, door.Handler());
+    if (!listens.ok()) return Refuse(*rules, listens.error().message(), clock);
+    loopback = std::move(listens).value();
+  }
   Status started = daemon.Start();
   if (!started.ok()) return Refuse(*rules, started.error().message(), clock);
   Api api(daemon);
+  door.Open(api);
   HttpServerOptions http;
   http.unix_path = places.socket;
-  if (args.Has("--tcp")) http.tcp_port = static_cast<int>(ParseInteger(args.Get("--tcp")).value_or(-1));
-  Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(
-      http,
-      [&api](HttpRequest request, HttpReply reply) { api.Handle(std::move(request), std::move(reply)); });
+  Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(http, door.Handler());
   if (!server.ok()) {
+    if (loopback != nullptr) loopback->Stop();  // before the API that it asks
     daemon.Drain();
     daemon.Wait();
     return Refuse(*rules, server.error().message(), clock);
@@ -161,10 +222,11 @@ int ServeVerb(const Args& args) {
                           .Set("zone_data", ZoneDataVersion())
                           .Set("pid", static_cast<int64_t>(::getpid())));
   WaitForEnd(signals, daemon);
-  daemon.Wait();
+  const bool stored = daemon.Wait();
   (*server)->Stop();
+  if (loopback != nullptr) loopback->Stop();
   log.Info("stopped");
-  return kExitFine;
+  return stored ? kExitFine : kExitProblem;
 }
 
 }  // namespace duecourse

@@ -51,6 +51,23 @@ Status ClearStale(const std::string& path, const sockaddr_un& address) {
   return {};
 }
 
+}  // namespace
+
+Status CheckUnixPath(const std::string& path, const std::string& made_later) {
+  Result<sockaddr_un> address = UnixAddress(path);
+  if (!address.ok()) return address.error();
+  const std::string folder = ParentFolder(path);
+  if (folder != made_later && !FolderExists(folder)) {
+    return Error(StrCat(path, ": there is no folder ", folder, " for the socket; make it, or choose another --socket"));
+  }
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
+    return Error(StrCat(path, ": is there and is no socket; move it away"));
+  return {};
+}
+
+namespace {
+
 struct LoopbackAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;

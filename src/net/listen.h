@@ -11,6 +11,9 @@ namespace duecourse {
 // A Unix socket at path with mode 0600 from its first instant. A file that is there is replaced only where it
 // is a socket on which nobody listens any more; a living listener or another kind of file is an error.
 Result<Fd> ListenUnix(const std::string& path);
+// What ListenUnix would find fault with, as far as it can be told before anything is made: the path's length,
+// what is there. `made_later`: a folder that need not be there yet.
+Status CheckUnixPath(const std::string& path, const std::string& made_later);
 // A TCP socket on a loopback address; any other address is an error. port 0 takes a free one; bound_port says
 // which.
 Result<Fd> ListenLoopback(const std::string& address, int port, int& bound_port);

@@ -27,6 +27,8 @@ struct PlannedRun {
   std::vector<DecisionRow> decisions;  // written with the row (a first "wait", a key_error…)
   std::vector<AlertRow> alerts;
   std::optional<Uncount> uncount = std::nullopt;
+  // A person's: where the claim is refused nothing at all is written.
+  bool only_with_claim = false;
 };
 // A change of a run's state without an attempt: window end, skip, missed, manual, cancel, supersede, a
 // person's word; or of the row alone, in the same state. Refused: what is no edge of the life of a run, into
@@ -62,15 +64,17 @@ struct PlanCall {
   std::optional<AuditRow> audit;
 };
 struct PlannedReply {
-  enum class Kind { kCreated, kIdentityKnown, kKeyKnown };
+  enum class Kind { kCreated, kIdentityKnown, kKeyKnown, kRefused };  // kRefused: of only_with_claim
   Kind kind = Kind::kCreated;
   std::string holder;  // run that has the identity or the key
   RunState holder_state = RunState::kScheduled;
+  Reason holder_reason = Reason::kNotDue;
   ClaimReply claim;         // where one was asked and the row was created
   int64_t decision_id = 0;  // row of the last of its decisions, for folding; 0: none
 };
 struct PlanReply {
-  std::vector<PlannedReply> runs;  // kKeyKnown wrote a note `already_done` in place of the run
+  // kKeyKnown wrote a note `already_done` in place of the run, but for only_with_claim.
+  std::vector<PlannedReply> runs;
   std::vector<MoveReply> supersede;
 };
 
@@ -112,6 +116,8 @@ struct FoldCall {
 struct NoteDecisionCall {
   DecisionRow row;
   std::string met = {};  // what its run's `met` is from now on; empty: as it is
+  // Its run, while it is `scheduled`, has the row's reason and this detail from now on; nothing: as it is.
+  std::optional<std::string> shown = std::nullopt;
 };
 // New rows, and rows as they are after a delivery.
 struct AlertsCall {
@@ -119,6 +125,10 @@ struct AlertsCall {
 };
 struct BreakerCall {
   Breaker breaker;
+};
+// What a person did that changes nothing else here.
+struct AuditCall {
+  AuditRow row;
 };
 
 // The latest run of each value of a task that fits, for preconditions on another task; or one run as it
@@ -147,7 +157,7 @@ struct ActivateReply {
 };
 
 // History older than `before`: attempts and decisions of runs that ended before it, then the rows of those
-// runs, notes, settled alerts, audit rows, dated flags. Never an open run or manual_required, never the
+// runs, notes, settled alerts, audit rows, old flags. Never an open run or manual_required, never the
 // newest run of a (task, value), never the newest row of a table (ids are not given twice), never the row of
 // a run whose key is still kept: due at or after its task's instant in `keys_from`, for a task that is not
 // named there kKeysKept before now.
@@ -163,7 +173,8 @@ struct PruneReply {
 
 using StoreCall =
     std::variant<ActivateCall, PlanCall, ClaimCall, FindNonceCall, RenewCall, FinishCall, MoveCall, FlagCall,
-                 ControlCall, FoldCall, NoteDecisionCall, AlertsCall, BreakerCall, FindRunsCall, PruneCall>;
+                 ControlCall, FoldCall, NoteDecisionCall, AlertsCall, BreakerCall, FindRunsCall, PruneCall,
+                 AuditCall>;
 struct NoReply {};
 struct DecisionReply {
   int64_t id = 0;

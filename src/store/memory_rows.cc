@@ -107,11 +107,21 @@ NoReply MemoryStore::Do(const FoldCall& call) {
 DecisionReply MemoryStore::Do(const NoteDecisionCall& call) {
   MemoryRun* stored = call.met.empty() ? nullptr : FindRun(call.row.run_id);
   if (stored != nullptr) stored->run.met = call.met;
+  MemoryRun* waiting = call.shown ? FindRun(call.row.run_id) : nullptr;
+  if (waiting != nullptr && waiting->run.state == RunState::kScheduled) {
+    waiting->run.reason = call.row.reason;
+    waiting->run.detail = *call.shown;
+  }
   return {WriteDecision(call.row, nullptr)};
 }
 
 NoReply MemoryStore::Do(const AlertsCall& call) {
   WriteAlerts(call.rows);
+  return {};
+}
+
+NoReply MemoryStore::Do(const AuditCall& call) {
+  WriteAudit(call.row);
   return {};
 }
 

@@ -38,6 +38,7 @@ class MemoryStore : public Store, private ClaimView {
   DecisionReply Do(const NoteDecisionCall& call);
   NoReply Do(const AlertsCall& call);
   NoReply Do(const BreakerCall& call);
+  NoReply Do(const AuditCall& call);
   FindRunsReply Do(const FindRunsCall& call);
   PruneReply Do(const PruneCall& call);
 

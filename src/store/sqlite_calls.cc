@@ -94,6 +94,14 @@ SET met = ?
 WHERE id = ?
 )sql";
 
+constexpr const char* kShowAnswer = R"sql(
+UPDATE run
+SET reason = ?,
+    detail = ?
+WHERE id = ?
+  AND state = 'scheduled'
+)sql";
+
 constexpr const char* kInsertNote = R"sql(
 INSERT INTO note (task, value, reason, state, first_due, last_due, count, run_id, detail, at, identity)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -244,11 +252,20 @@ NoReply SqliteCalls::Call(const FoldCall& call) {
 
 DecisionReply SqliteCalls::Call(const NoteDecisionCall& call) {
   if (!call.met.empty()) session_.Exec(kWriteMet, [&](Put& put) { put << call.met << call.row.run_id; });
+  if (call.shown) {
+    session_.Exec(kShowAnswer,
+                  [&](Put& put) { put << ReasonName(call.row.reason) << *call.shown << call.row.run_id; });
+  }
   return {WriteDecision(call.row, nullptr)};
 }
 
 NoReply SqliteCalls::Call(const AlertsCall& call) {
   WriteAlerts(call.rows);
+  return {};
+}
+
+NoReply SqliteCalls::Call(const AuditCall& call) {
+  WriteAudit(call.row);
   return {};
 }
 

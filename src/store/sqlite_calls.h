@@ -52,6 +52,7 @@ class SqliteCalls : private ClaimView {
   DecisionReply Call(const NoteDecisionCall& call);
   NoReply Call(const AlertsCall& call);
   NoReply Call(const BreakerCall& call);
+  NoReply Call(const AuditCall& call);
 
   // sqlite_claim.cc
   ClaimReply Call(const ClaimCall& call);
@@ -72,7 +73,7 @@ class SqliteCalls : private ClaimView {
   // sqlite_plan.cc
   PlanReply Call(const PlanCall& call);
   PlannedReply PlanOne(const PlannedRun& planned);
-  PlannedReply Known(const Run& run);
+  PlannedReply Known(const PlannedRun& planned);
   ActivateReply Call(const ActivateCall& call);
   void WriteVersion(const ActivateCall& call);
   FindRunsReply Call(const FindRunsCall& call);

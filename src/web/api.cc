@@ -86,6 +86,8 @@ Api::Api(Backend& backend) : backend_(backend), jobs_(kJobsMax) {
 }
 
 Api::~Api() {
+  // Whoever still waits is not read for: the clients of a queue may be gone long since.
+  stopping_.store(true);
   jobs_.Close();
   for (std::thread& worker : workers_) worker.join();
 }
@@ -108,7 +110,7 @@ HttpResponse OfAnswer(const Answer& answer) {
       status = 200;
       break;
     case Answer::Kind::kProblem:
-      status = 500;
+      status = answer.body.Get("reason").AsString() == "store_unavailable" ? 503 : 500;
       break;
     case Answer::Kind::kUsage:
       status = 400;
@@ -126,6 +128,18 @@ static HttpResponse HealthResponse(const Health& health) {
   Json body = Json::MakeObject();
   body.Set("healthy", health.healthy).Set("draining", health.draining).Set("step_age_ms", health.step_age_ms);
   body.Set("store_refusing_ms", health.store_refusing_ms);
+  if (!health.store_problem.empty()) body.Set("store_problem", health.store_problem);
+  if (!health.warnings.empty()) {
+    Json list = Json::MakeArray();
+    for (const std::string& warning : health.warnings) list.Add(warning);
+    body.Set("warnings", std::move(list));
+  }
+  if (health.draining) {
+    Json list = Json::MakeArray();
+    for (const std::string& run : health.waits_for) list.Add(run);
+    body.Set("waits_for", std::move(list));
+    if (health.stops_by < kNever) body.Set("stops_by", FormatUtc(health.stops_by));
+  }
   if (!health.problem.empty()) body.Set("message", health.problem);
   return JsonResponse(health.healthy ? 200 : 503, body);
 }
@@ -168,16 +182,22 @@ void Api::Handle(HttpRequest request, HttpReply reply) {
 void Api::Work() {
   std::unique_ptr<StoreReader> reader;
   while (std::optional<Job> job = jobs_.Take()) {
+    if (stopping_.load()) {
+      job->reply(Problem(503, "the daemon is stopping"));
+      continue;
+    }
     if (reader == nullptr) {
       Result<std::unique_ptr<StoreReader>> made = backend_.NewReader();
       if (!made.ok()) {
-        job->reply(Problem(503, made.error().message()));
+        const std::string why = backend_.health().store_problem;
+        job->reply(Problem(503, why.empty() ? made.error().message() : why));
         continue;
       }
       reader = std::move(made).value();
     }
     HttpResponse response = ReadPath(job->query, backend_, *reader);
-    if (response.status >= 500) reader.reset();  // a store that was swapped or repaired is opened anew
+    // A store that was swapped or repaired is opened anew; one that is away may be another when it is back.
+    if (response.status >= 500 || !backend_.health().store_problem.empty()) reader.reset();
     job->reply(std::move(response));
   }
 }
@@ -193,6 +213,10 @@ Answer AskAndWait(Backend& backend, Request request) {
 
 void Api::Act(const ApiQuery& query, HttpReply reply) {
   auto answered = [reply](Answer answer) { reply(OfAnswer(answer)); };
+  if (std::string fault = BodyFault(query); !fault.empty()) {
+    reply(Problem(400, fault));
+    return;
+  }
   if (query.path == "/api/v1/reload") {
     ReloadOrder order{query.body.Get("by").AsString(), query.body.Get("confirm").AsBool(),
                       query.body.Get("dry_run").AsBool()};
@@ -206,7 +230,8 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
       return;
     }
     AlertLevel which = level == "P1" ? AlertLevel::kP1 : level == "P3" ? AlertLevel::kP3 : AlertLevel::kP2;
-    backend_.TestAlert(query.body.Get("owner").AsString(), which, answered);
+    backend_.TestAlert({query.body.Get("by").AsString(), query.body.Get("owner").AsString(), which},
+                       answered);
     return;
   }
   Result<ApiAct> act = ActOf(query);

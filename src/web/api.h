@@ -7,6 +7,7 @@
 // body), 500 and 503 problems. Every body is JSON with "message" where people should read something.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ class Api {
 
   Backend& backend_;
   Queue<Job> jobs_;
+  std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;
 };
 
@@ -54,6 +56,9 @@ HttpResponse Problem(int status, const std::string& message);
 HttpResponse OfAnswer(const Answer& answer);
 // GET paths that need the store. Runs on a worker.
 HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& reader);
+// What is wrong with the body of a POST: a member that is missing, unknown, of another type or too long; empty
+// where nothing is.
+std::string BodyFault(const ApiQuery& query);
 // POST paths as requests for the engine; an error is a usage error.
 struct ApiAct {
   Request request;

@@ -111,8 +111,15 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
   Result<std::vector<Attempt>> attempts = reader.Attempts(id);
   if (!attempts.ok()) return Problem(503, attempts.error().message());
   if (attempts->empty()) return Problem(404, StrCat("run ", id, " has no attempt, or there is no such run"));
-  int number = static_cast<int>(params.Number("attempt", attempts->back().number));
+  const int64_t asked = params.Number("attempt", attempts->back().number);
   if (!params.error().empty()) return Problem(400, params.error());
+  const bool known = std::any_of(attempts->begin(), attempts->end(),
+                                 [asked](const Attempt& attempt) { return attempt.number == asked; });
+  if (!known) {
+    return Problem(404, StrCat("run ", id, " has no attempt ", asked, "; it has ", attempts->size(), ", the last is ",
+                               attempts->back().number));
+  }
+  const int number = static_cast<int>(asked);
   Result<CapturedOutput> output = ReadOutput(backend.data_folder(), id, number);
   if (!output.ok()) return Problem(404, output.error().message());
   std::string raw = params.Text("raw");
@@ -217,7 +224,10 @@ HttpResponse RerunUnderNewKey(const ApiQuery& query, Backend& backend, StoreRead
   if (!runs.ok()) return Problem(503, runs.error().message());
   if (runs->empty()) return Problem(404, StrCat("there is no run ", act->supersede_run));
   std::get<ManualRequest>(act->request.body).stored = runs->front();
-  return OfAnswer(AskAndWait(backend, std::move(act->request)));
+  Answer answer = AskAndWait(backend, std::move(act->request));
+  if (answer.kind == Answer::Kind::kProblem && answer.request_id == 0 && answer.body.Get("reason").is_null())
+    answer.message += "; it may still happen: look at the run before you ask again";
+  return OfAnswer(answer);
 }
 
 HttpResponse Rules(StoreReader& reader) {
@@ -296,7 +306,7 @@ HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& read
   if (query.path.starts_with(kRun)) {
     std::string rest = query.path.substr(kRun.size());
     if (rest.ends_with("/output")) return Output(rest.substr(0, rest.size() - 7), params, backend, reader);
-    if (rest.find('/') == std::string::npos) return OneRun(rest, backend, reader);
+    if (!rest.empty() && rest.find('/') == std::string::npos) return OneRun(rest, backend, reader);
   }
   return Problem(404, StrCat("no such path: ", query.path));
 }

@@ -6,10 +6,17 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 
 namespace duecourse {
+
+struct TestOrder {
+  std::string by;
+  std::string owner;
+  AlertLevel level = AlertLevel::kP2;
+};
 
 struct ReloadOrder {
   std::string by;
@@ -23,6 +30,10 @@ struct Health {
   int64_t step_age_ms = 0;        // since the engine's last step, or since it was last idle by intent
   int64_t store_refusing_ms = 0;  // since the store took nothing; 0: it takes
   bool draining = false;
+  std::string store_problem;           // why the store takes nothing and since when; empty while it does
+  std::vector<std::string> warnings;   // nothing is ill, but somebody should know
+  std::vector<std::string> waits_for;  // while draining: runs whose attempts are still under way
+  Instant stops_by = kNever;           // while draining: when those are ended
 };
 // Bounds of `healthy`: the last step at most this old, the store refusing at most that long.
 inline constexpr int64_t kStepAgeMax = 10'000;
@@ -34,7 +45,7 @@ class Backend {
   virtual void Ask(Request request, std::function<void(Answer)> reply) = 0;
   virtual void Reload(ReloadOrder order, std::function<void(Answer)> reply) = 0;
   // Sends a test alert to the owner's channels for that level; the answer says which channel took it.
-  virtual void TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) = 0;
+  virtual void TestAlert(TestOrder order, std::function<void(Answer)> reply) = 0;
   virtual Result<std::unique_ptr<StoreReader>> NewReader() = 0;
   virtual Health health() = 0;
   virtual Engine::Figures figures() = 0;

@@ -1,6 +1,7 @@
 #include "web/daemon.h"
 
 #include <malloc.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <utility>
@@ -17,14 +18,20 @@ namespace {
 constexpr size_t kInputsMax =
     1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
 constexpr Millis kPruneEvery = Minutes(10);
+// Nothing is removed by a wall clock that was believed only just now: a machine that starts with a wrong hour is
+// put right within minutes, a person who set a clock wrongly notices within a day.
+constexpr Millis kPruneAfterStart = Minutes(15);
+constexpr Millis kPruneAfterLeap = Hours(24);
 constexpr int64_t kFiguresMs = 250;  // counting walks the open runs; readers can wait
 constexpr int64_t kIdleWaitMs =
     1'000;  // an idle engine steps once a second: health, and a wall clock that was set
+// After the drain's time: a store that is coming back may still take what waits for it.
+constexpr int64_t kGiveUpAfterMs = 3'000;
 
 }  // namespace
 
 Daemon::Daemon(DaemonOptions options, std::shared_ptr<const RuleSet> rules, const Clock& clock, Log& log)
-    : options_(std::move(options)), clock_(clock), log_(log), rules_(std::move(rules)), inputs_(kInputsMax) {
+    : options_(std::move(options)), guard_(clock), log_(log), rules_(std::move(rules)), inputs_(kInputsMax) {
   node_ = rules_->config.node_id.empty() ? HostName() : rules_->config.node_id;
   incarnation_ = SecureToken(8);
   boot_id_ = BootId();
@@ -57,6 +64,7 @@ Result<OpenReply> Daemon::OpenStore(Store& store, bool init) {
 
 Status Daemon::Start() {
   std::shared_ptr<const RuleSet> set = rules();
+  if (Status enough = CheckTaskCount(*set); !enough.ok()) return enough;
   std::unique_ptr<Store> store = NewSqliteStore(options_.data_folder, clock_);
   Result<OpenReply> taken = OpenStore(*store, options_.init);
   if (!taken.ok()) return taken.error();
@@ -66,6 +74,7 @@ Status Daemon::Start() {
   options_.init = false;  // a store that vanishes later is never started empty
   Result<Snapshot> snapshot = store->Load();
   if (!snapshot.ok()) return snapshot.error();
+  found_alive_ = snapshot->last_alive;
   StartNotes(opened);
   std::vector<std::pair<std::string, std::string>> texts;
   if (opened.rules_hash != set->hash) texts = TextsOf(*set);
@@ -113,6 +122,7 @@ void Daemon::StartWorkers() {
   for (const std::string& root : set->config.file_roots) {
     probe.file_roots.push_back(AbsolutePath(JoinPath(set->config.folder, root)));
   }
+  probe.settings_folder = set->config.folder;
   probe.http_allow = set->config.http_allow;
   probe.rate = options_.clock_rate;
   prober_ = NewProber(std::move(probe), clock_,
@@ -161,14 +171,17 @@ void Daemon::StartNotes(const OpenReply& opened) {
   if (!opened.predecessor.empty())
     start_notes_.push_back(
         "the daemon before this one did not stop in order; its attempts are looked at first");
+  if (std::string warning = ClockWarning(); !warning.empty()) start_notes_.push_back(warning);
 }
 
 void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
                         std::vector<std::pair<std::string, std::string>> texts) {
+  ::pthread_setname_np(::pthread_self(), "dc-engine");  // for whoever looks at the threads of a busy daemon
   std::vector<Effect> effects;
   engine_->Begin(opened, snapshot, std::move(texts), clock_.Wall(), effects);
   Apply(std::move(effects));
   snapshot = Snapshot();
+  prune_at_ = clock_.Boot() + kPruneAfterStart;
   malloc_trim(0);  // reading rules and rows took memory that is not needed again
   while (!drained_.load()) {
     int64_t wait = kIdleWaitMs;
@@ -178,7 +191,10 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     if (inputs.empty() && inputs_.closed()) return;
     stepping_.store(true);
     StepOnce(std::move(inputs));
-    if (clock_.Wall() >= prune_at_) Prune();
+    LookAtClock();
+    AnswerLate();
+    if (GivesUp()) return;
+    if (clock_.Boot() >= prune_at_) Prune();
     stepping_.store(false);
     last_step_ms_.store(MonotonicMicros() / 1000);
   }
@@ -194,14 +210,23 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
       continue;
     }
     Event& event = std::get<Event>(input);
-    if (std::get_if<DrainAsked>(&event) != nullptr) stop_at_ = clock_.Wall() + rules()->config.drain_timeout;
+    if (std::get_if<DrainAsked>(&event) != nullptr) {
+      stop_at_ = clock_.Wall() + rules()->config.drain_timeout;
+      MutexLock lock(mutex_);
+      stops_by_ = stop_at_;
+    }
     if (auto* offered = std::get_if<RulesOffered>(&event); offered != nullptr && !offered->dry_run)
       offered_ = offered->rules;
-    if (std::get_if<AttemptEnded>(&event) != nullptr) Failpoint("finish.before");
+    if (const auto* ended = std::get_if<AttemptEnded>(&event)) {
+      Failpoint("finish.before");
+      MutexLock lock(mutex_);
+      live_.erase(ended->ref.run_id);
+    }
     events.push_back(std::move(event));
   }
   if (stop_at_ <= clock_.Wall()) {
     stop_at_ = kNever;
+    give_up_ms_ = MonotonicMicros() / 1000 + kGiveUpAfterMs;
     events.push_back(StopNow{});
   }
   engine_->Step(clock_.Wall(), std::move(events), effects);
@@ -217,6 +242,15 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   }
 }
 
+void Daemon::LookAtClock() {
+  std::optional<WallLeap> leap = guard_.TakeNews();
+  if (!leap) return;
+  if (leap->believed) prune_at_ = clock_.Boot() + kPruneAfterLeap;
+  // Read again from the store, the tasks that were planned by the hour that is no more are turned back.
+  if (leap->believed && leap->by < Millis{}) store_->Reload();
+  Post(ClockLeapt{leap->by, leap->believed});
+}
+
 // History older than `retention`, a bounded piece at a time, on the store's thread; and outputs whose time is
 // over.
 void Daemon::Prune() {
@@ -227,7 +261,7 @@ void Daemon::Prune() {
     Millis keep = task.rule().keep;
     if (keep != kKeysKept) call.keys_from.emplace_back(task.id, clock_.Wall() - keep);
   }
-  prune_at_ = clock_.Wall() + kPruneEvery;
+  prune_at_ = clock_.Boot() + kPruneEvery;
   store_->Run([this, call](Store& store) {
     StoreFault fault;
     std::vector<StoreReply> replies = store.Commit({call}, fault);
@@ -248,6 +282,10 @@ void Daemon::ApplyOne(Effect effect) {
     store_->Post(std::move(*batch), epoch_);
   } else if (auto* start = std::get_if<AttemptStart>(&effect)) {
     Failpoint("claim.after");  // the claim is durable, nothing else has happened yet
+    {
+      MutexLock lock(mutex_);
+      live_.insert(start->request.ref.run_id);
+    }
     executor_->Start(std::move(start->request));
   } else if (auto* kill = std::get_if<AttemptKill>(&effect)) {
     executor_->Kill(kill->ref, kill->why);
@@ -266,66 +304,6 @@ void Daemon::ApplyOne(Effect effect) {
   } else if (std::get_if<Drained>(&effect) != nullptr) {
     drained_.store(true);
   }
-}
-
-void Daemon::Answered(const Answer& answer) {
-  std::function<void(Answer)> reply;
-  {
-    MutexLock lock(mutex_);
-    auto it = waiting_.find(answer.request_id);
-    if (it == waiting_.end()) return;
-    reply = std::move(it->second);
-    waiting_.erase(it);
-  }
-  reply(answer);
-}
-
-uint64_t Daemon::Remember(std::function<void(Answer)> reply) {
-  MutexLock lock(mutex_);
-  uint64_t id = next_request_++;
-  waiting_.emplace(id, std::move(reply));
-  return id;
-}
-
-void Daemon::Ask(Request request, std::function<void(Answer)> reply) {
-  request.id = Remember(std::move(reply));
-  Post(Requested{std::move(request)});
-}
-
-void Daemon::Drain() {
-  if (!draining_.exchange(true)) Post(DrainAsked{});
-}
-
-void Daemon::Wait() {
-  if (thread_.joinable()) thread_.join();
-  if (store_ != nullptr) store_->Stop();
-  // Whoever still waits for an answer hears that none will come.
-  std::map<uint64_t, std::function<void(Answer)>> left;
-  {
-    MutexLock lock(mutex_);
-    left.swap(waiting_);
-  }
-  for (auto& [id, reply] : left)
-    reply(Answer{id, Answer::Kind::kProblem, "the daemon stopped", Json::MakeObject()});
-}
-
-Result<std::unique_ptr<StoreReader>> Daemon::NewReader() { return NewSqliteReader(options_.data_folder); }
-
-Health Daemon::health() {
-  Health health;
-  health.draining = draining_.load();
-  health.step_age_ms = MonotonicMicros() / 1000 - last_step_ms_.load();
-  int64_t since = store_ == nullptr ? 0 : store_->refusing_since();
-  if (since != 0) health.store_refusing_ms = clock_.Monotonic().count - since;
-  health.healthy = true;
-  if (health.step_age_ms > kStepAgeMax) {
-    health.healthy = false;
-    health.problem = StrCat("the engine has not stepped for ", health.step_age_ms / 1000, " s");
-  } else if (health.store_refusing_ms > kStoreRefusingMax) {
-    health.healthy = false;
-    health.problem = StrCat("the store has refused every commit for ", health.store_refusing_ms / 1000, " s");
-  }
-  return health;
 }
 
 Engine::Figures Daemon::figures() {

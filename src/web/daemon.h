@@ -6,12 +6,14 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/log.h"
 #include "base/queue.h"
+#include "base/wall_guard.h"
 #include "web/backend.h"
 #include "web/store_thread.h"
 
@@ -21,6 +23,7 @@ struct DaemonOptions {
   LoadRequest rules;        // read again at each reload
   std::string data_folder;  // absolute
   bool init = false;        // serve --init
+  bool confirm = false;     // serve --confirm: far fewer tasks than the store's active version are meant
   double clock_rate = 1.0;  // seconds of `clock` in a real one, where a test runs it faster
 };
 
@@ -34,14 +37,15 @@ class Daemon : public Backend {
   Status Start();
   // SIGTERM: no new plans or claims; running attempts finish within drain_timeout, then they are ended.
   void Drain();
-  // Until the drain is over and everything is stored.
-  void Wait();
+  // Until the drain is over and everything is stored. False where the store took nothing and what waited for it
+  // had to be given up; the log says what.
+  bool Wait();
   // Text for the start: the rules' zones, the host's zone and UTC side by side, and what --init means.
   const std::vector<std::string>& start_notes() const { return start_notes_; }
 
   void Ask(Request request, std::function<void(Answer)> reply) override;
   void Reload(ReloadOrder order, std::function<void(Answer)> reply) override;
-  void TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) override;
+  void TestAlert(TestOrder order, std::function<void(Answer)> reply) override;
   Result<std::unique_ptr<StoreReader>> NewReader() override;
   Health health() override;
   Engine::Figures figures() override;
@@ -56,6 +60,11 @@ class Daemon : public Backend {
     uint64_t epoch = 0;
   };
   using Input = std::variant<Event, Resync>;
+  struct Waiting {
+    std::function<void(Answer)> reply;
+    int64_t asked_ms = 0;  // monotonic, real
+    bool act = false;      // it changes the store
+  };
 
   Result<OpenReply> OpenStore(Store& store, bool init);
   void StartWorkers();
@@ -63,17 +72,25 @@ class Daemon : public Backend {
   void EngineLoop(OpenReply opened, Snapshot snapshot,
                   std::vector<std::pair<std::string, std::string>> texts);
   void StepOnce(std::vector<Input> inputs);
+  void LookAtClock();
   void Prune();
   void Apply(std::vector<Effect> effects);
   void ApplyOne(Effect effect);
   void Answered(const Answer& answer);
   void TellRefused(const std::string& what, const std::vector<Finding>& errors);
   void OfferRules(ReloadOrder order, uint64_t request_id);
-  uint64_t Remember(std::function<void(Answer)> reply);
+  uint64_t Remember(std::function<void(Answer)> reply, bool act);
+  Status CheckTaskCount(const RuleSet& set) const;
+  std::optional<Answer> NotNow();
+  void AnswerLate();
+  bool GivesUp();
+  std::string ClockWarning() const;
+  void Audit(const std::string& by, const std::string& action, const std::string& detail);
   void Post(Event event) { inputs_.Push(Input(std::move(event))); }
 
   DaemonOptions options_;
-  const Clock& clock_;
+  WallGuard guard_;
+  const Clock& clock_ = guard_;  // what everything here tells the time by
   Log& log_;
   std::string node_;
   std::string incarnation_;
@@ -81,7 +98,9 @@ class Daemon : public Backend {
   std::vector<std::string> start_notes_;
   Mutex mutex_;
   std::shared_ptr<const RuleSet> rules_ GUARDED_BY(mutex_);
-  std::map<uint64_t, std::function<void(Answer)>> waiting_ GUARDED_BY(mutex_);
+  std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
+  std::set<std::string> live_ GUARDED_BY(mutex_);  // runs with an attempt under way here
+  Instant stops_by_ GUARDED_BY(mutex_) = kNever;
   std::map<std::string, uint64_t> tests_ GUARDED_BY(mutex_);  // alert id of a test -> request
   uint64_t next_request_ GUARDED_BY(mutex_) = 1;
   Engine::Figures figures_ GUARDED_BY(mutex_);
@@ -100,7 +119,9 @@ class Daemon : public Backend {
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
   Instant stop_at_ = kNever;     // engine's thread only
-  Instant prune_at_ = kLongAgo;  // engine's thread only
+  int64_t give_up_ms_ = 0;       // monotonic, real; 0: not stopping yet. Engine's thread only
+  Instant found_alive_ = kLongAgo;  // when a daemon was last at work here, before this one; set by Start
+  Millis prune_at_;              // by the boot clock; engine's thread only
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);

@@ -17,7 +17,7 @@ class EmptyBackend : public Backend {
  public:
   void Ask(Request, std::function<void(Answer)> reply) override { reply({}); }
   void Reload(ReloadOrder, std::function<void(Answer)> reply) override { reply({}); }
-  void TestAlert(const std::string&, AlertLevel, std::function<void(Answer)> reply) override { reply({}); }
+  void TestAlert(TestOrder, std::function<void(Answer)> reply) override { reply({}); }
   Result<std::unique_ptr<StoreReader>> NewReader() override { return NewMemoryReader(disk_); }
   Health health() override {
     Health health;

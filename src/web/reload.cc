@@ -38,11 +38,40 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const RuleSet& rules) {
 }
 
 void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
-  uint64_t id = Remember(std::move(reply));
+  if (!order.dry_run) {
+    if (std::optional<Answer> no = NotNow()) {
+      reply(std::move(*no));
+      return;
+    }
+  }
+  auto noted = [this, order, reply = std::move(reply)](const Answer& answer) {
+    if (!order.dry_run && answer.kind == Answer::Kind::kFine) Audit(order.by, "reload", answer.message);
+    reply(answer);
+  };
+  uint64_t id = Remember(std::move(noted), !order.dry_run);
   // One at a time: the worker is joined by the next reload, or at the end.
   MutexLock lock(reload_mutex_);
   if (reload_thread_.joinable()) reload_thread_.join();
   reload_thread_ = std::thread([this, order, id] { OfferRules(order, id); });
+}
+
+// A daemon that starts on far fewer tasks than it had is asked the question that reload asks: a folder that is
+// empty or not mounted would end the open runs of all the others. What cannot be read here is told by Open.
+Status Daemon::CheckTaskCount(const RuleSet& set) const {
+  if (options_.confirm || !FileExists(JoinPath(options_.data_folder, "store.db"))) return {};
+  Result<std::unique_ptr<StoreReader>> reader = NewSqliteReader(options_.data_folder);
+  if (!reader.ok()) return {};
+  Result<std::vector<RuleVersion>> newest = (*reader)->RuleVersions(1);
+  if (!newest.ok() || newest->empty()) return {};
+  const int64_t before = newest->front().tasks;
+  const int64_t after = static_cast<int64_t>(set.tasks.size());
+  const bool few = after < before && (before - after) * 100 > before * kReloadLossPercent;
+  if (before == 0 || (after > 0 && !few)) return {};
+  return Error(StrCat("the rules have ", after, after == 1 ? " task" : " tasks", ", version ", newest->front().version,
+                      " of the store has ", before,
+                      ": open runs of the others would end as rule_removed. Look whether the rules are all there (",
+                      options_.rules.rules_path.empty() ? "rules/" : options_.rules.rules_path,
+                      "); if that is meant: duecourse serve --confirm"));
 }
 
 void Daemon::OfferRules(ReloadOrder order, uint64_t request_id) {
@@ -85,17 +114,22 @@ void Daemon::TellRefused(const std::string& what, const std::vector<Finding>& er
   }
 }
 
-void Daemon::TestAlert(const std::string& owner, AlertLevel level, std::function<void(Answer)> reply) {
-  uint64_t id = Remember(std::move(reply));
-  std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, owner, level);
+void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
+  const std::string what = StrCat(AlertLevelName(order.level), " to ", order.owner);
+  auto noted = [this, what, by = order.by, reply = std::move(reply)](const Answer& answer) {
+    Audit(by, "alert_test", StrCat(what, ": ", answer.message));
+    reply(answer);
+  };
+  std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, order.owner, order.level);
   if (channels.empty()) {
-    Answered(Answer{id, Answer::Kind::kProblem,
-                    StrCat("owner ", owner, " has no channel for ", AlertLevelName(level)),
-                    Json::MakeObject()});
+    noted(Answer{0, Answer::Kind::kProblem,
+                 StrCat("owner ", order.owner, " has no channel for ", AlertLevelName(order.level)),
+                 Json::MakeObject()});
     return;
   }
+  uint64_t id = Remember(std::move(noted), /*act=*/false);
   NoticeFacts facts;
-  facts.level = level;
+  facts.level = order.level;
   facts.event = "test";
   facts.what = "this is a test: alerts of this level reach you here";
   facts.at = clock_.Wall();
@@ -105,7 +139,7 @@ void Daemon::TestAlert(const std::string& owner, AlertLevel level, std::function
     MutexLock lock(mutex_);
     tests_[alert] = id;
   }
-  sender_->Send(MessageOf(alert, level, draft.title, draft.body), std::move(channels));
+  sender_->Send(MessageOf(alert, order.level, draft.title, draft.body), std::move(channels));
 }
 
 }  // namespace duecourse

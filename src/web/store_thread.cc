@@ -1,11 +1,20 @@
 #include "web/store_thread.h"
 
+#include <malloc.h>
+
 #include <utility>
+
+#include "base/text.h"
 
 namespace duecourse {
 namespace {
 
 constexpr int64_t kRetryPauseMs = 200;  // a stranger's lock is gone in seconds; a try costs little
+constexpr int kQuickTries = 10;         // after so many the trouble is of the longer kind
+constexpr int64_t kLongPauseMs = 1'000;
+constexpr int64_t kTellEveryMs = 10'000;   // the same error, again, of a store that cannot be opened
+constexpr int64_t kDoubtEveryMs = 10'000;  // looking a store through takes time, and readers ask often
+constexpr size_t kLostTold = 50;           // results lost at the stop that are named one by one
 constexpr int64_t kBeatMs = 5'000;      // how exactly a downtime's begin is known after kill -9
 constexpr size_t kBatchCallsMax =
     2'000;  // one commit: 20 ms of work, so that replies do not wait for a whole queue
@@ -29,6 +38,10 @@ void StoreThread::Post(StoreBatch batch, uint64_t epoch) { queue_.Push({std::mov
 
 void StoreThread::Run(std::function<void(Store&)> job) { queue_.Push({{}, epoch_.load(), std::move(job)}); }
 
+void StoreThread::Reload() {
+  Run([this](Store&) { Resync(); });
+}
+
 void StoreThread::Stop() {
   if (!thread_.joinable()) return;
   queue_.Close();
@@ -36,21 +49,48 @@ void StoreThread::Stop() {
   thread_.join();
 }
 
+void StoreThread::Doubt(const std::string& what) {
+  const int64_t now = clock_.Monotonic().count;
+  int64_t before = doubted_at_.load();
+  if (before != 0 && now - before < kDoubtEveryMs) return;
+  if (!doubted_at_.compare_exchange_strong(before, now)) return;
+  Run([this, what](Store&) {
+    StoreFault fault;
+    fault.kind = StoreFault::Kind::kCorrupt;
+    fault.message = StrCat("a reader met damage: ", what, ". Nothing starts until the store was looked through");
+    Refused(fault);
+    if (OpenAgain()) Resync();
+  });
+}
+
+std::optional<StoreAway> StoreThread::away() {
+  MutexLock lock(mutex_);
+  return away_;
+}
+
 void StoreThread::Loop() {
   while (true) {
-    std::vector<Item> items = queue_.TakeAll(kBeatMs);
-    if (items.empty()) {
-      if (queue_.closed()) break;
-    } else {
-      CommitAll(std::move(items));
-    }
+    std::vector<Item> items = queue_.TakeAll(refusing_since_.load() == 0 ? kBeatMs : kLongPauseMs);
+    const bool idle = items.empty();
+    if (idle && queue_.closed()) break;
+    CommitAll(std::move(items));
+    if (given_up_ > 0) continue;
     int64_t now = clock_.Monotonic().count;
-    if (now - last_beat_ >= kBeatMs && refusing_since_.load() == 0) {
-      last_beat_ = now;
-      Beat();
-    } else if (items.empty() && refusing_since_.load() != 0) {
-      Beat();  // nothing is asked of it, but somebody must notice when it is back
-    }
+    // Where it refuses and nothing is asked of it, somebody must notice when it is back.
+    if (now - last_beat_ < kBeatMs && !beat_now_ && !(idle && refusing_since_.load() != 0)) continue;
+    last_beat_ = now;
+    beat_now_ = false;
+    Beat();
+    Relax();
+  }
+  if (given_up_ > 0) {
+    std::optional<StoreAway> why = away();
+    log_.Problem("store_gave_up",
+                 Json::MakeObject()
+                     .Set("calls", given_up_)
+                     .Set("error", why ? why->fault.message : "")
+                     .Set("text", "the daemon stops and the store takes nothing: what was not stored is lost; "
+                                  "attempts whose end is not known there are judged by on_lost at the next start"));
   }
   store_->Close();
 }
@@ -62,12 +102,24 @@ void StoreThread::Beat() {
   if (fault.reopen && OpenAgain()) Resync();
 }
 
+// A burst (ten thousand starts, a new set of rules) leaves caches and free pieces that nobody needs for
+// hours.
+void StoreThread::Relax() {
+  const size_t since_beat = std::exchange(calls_since_beat_, 0);
+  constexpr size_t kQuiet = 100;
+  if (since_beat > kQuiet || calls_since_relaxed_ < kCallsToForget) return;
+  calls_since_relaxed_ = 0;
+  store_->Relax();
+  malloc_trim(0);
+}
+
 // As few commits as there can be, each of bounded length; replies leave after each.
 void StoreThread::CommitAll(std::vector<Item> items) {
   size_t next = 0;
   while (next < items.size()) {
     if (items[next].job) {
-      items[next++].job(*store_);
+      Item& item = items[next++];
+      if (given_up_ == 0) item.job(*store_);
       continue;
     }
     std::vector<StoreCall> calls;
@@ -78,9 +130,14 @@ void StoreThread::CommitAll(std::vector<Item> items) {
       for (StoreCall& call : items[next].batch.calls) calls.push_back(std::move(call));
     }
     if (calls.empty()) continue;
+    calls_since_beat_ += calls.size();
+    calls_since_relaxed_ += calls.size();
     std::vector<StoreReply> replies;
     laid_aside_ = false;
-    if (!TryCommit(calls, replies)) return;
+    if (given_up_ > 0 || !TryCommit(calls, replies)) {
+      GiveUp(calls);
+      continue;
+    }
     if (laid_aside_) continue;  // the engine has what the store really holds
     size_t at = 0;
     for (size_t i = first; i < next; ++i) {
@@ -96,11 +153,11 @@ void StoreThread::CommitAll(std::vector<Item> items) {
 
 // Tries until the store takes it. False only when the thread is to stop and the store still refuses.
 bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<StoreReply>& replies) {
-  while (true) {
+  for (int tries = 0;; ++tries) {
     StoreFault fault;
     replies = store_->Commit(calls, fault);
     if (fault.kind == StoreFault::Kind::kNone) {
-      Taken();
+      beat_now_ = beat_now_ || refusing_since_.load() != 0;
       return true;
     }
     Refused(fault);
@@ -111,21 +168,43 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
       laid_aside_ = Resync();
       if (laid_aside_) return true;
     }
-    if (!Pause()) {
-      log_.Problem("store_gave_up",
-                   Json::MakeObject().Set("calls", calls.size()).Set("error", fault.message));
-      return false;
-    }
+    if (!Pause(tries)) return false;
   }
 }
 
 // The handle is worth nothing any more.
 bool StoreThread::OpenAgain() {
-  while (true) {
+  for (int tries = 0;; ++tries) {
     Status opened = reopen_(*store_);
     if (opened.ok()) return true;
-    log_.Warning("store_reopen", Json::MakeObject().Set("error", opened.error().message()));
-    if (!Pause()) return false;
+    StoreFault fault = store_->last_fault();
+    fault.message = opened.error().message();
+    Refused(fault);
+    TellReopen(fault.message);
+    if (!Pause(tries)) return false;
+  }
+}
+
+// Once, and again when something changed or some time has passed: an outage of a night is no log of its own.
+void StoreThread::TellReopen(const std::string& error) {
+  const int64_t now = clock_.Monotonic().count;
+  if (error == told_ && now - told_at_ < kTellEveryMs) return;
+  told_ = error;
+  told_at_ = now;
+  log_.Warning("store_reopen", Json::MakeObject().Set("error", error));
+}
+
+// The thread is to stop and the store still refuses.
+void StoreThread::GiveUp(const std::vector<StoreCall>& calls) {
+  for (const StoreCall& call : calls) {
+    ++given_up_;
+    const auto* finish = std::get_if<FinishCall>(&call);
+    if (finish == nullptr || given_up_ > kLostTold) continue;
+    log_.Problem("result_not_stored", Json::MakeObject()
+                                          .Set("run", finish->after.id)
+                                          .Set("task", finish->after.task)
+                                          .Set("attempt", finish->end.number)
+                                          .Set("outcome", OutcomeName(finish->end.outcome)));
   }
 }
 
@@ -144,18 +223,31 @@ bool StoreThread::Resync() {
 }
 
 void StoreThread::Refused(const StoreFault& fault) {
-  if (refusing_since_.load() != 0) return;
-  refusing_since_.store(clock_.Monotonic().count);
+  const int64_t now = clock_.Monotonic().count;
+  {
+    MutexLock lock(mutex_);
+    if (away_) {
+      away_->fault = fault;
+      return;
+    }
+    away_ = StoreAway{now, clock_.Wall(), fault};
+  }
+  refusing_since_.store(now);
   sink_.event(StoreTrouble{false, fault});
 }
 
 void StoreThread::Taken() {
   if (refusing_since_.exchange(0) == 0) return;
+  {
+    MutexLock lock(mutex_);
+    away_.reset();
+  }
+  told_.clear();
   sink_.event(StoreTrouble{true, {}});
 }
 
-bool StoreThread::Pause() {
-  stop_.TakeAll(kRetryPauseMs);
+bool StoreThread::Pause(int tries) {
+  stop_.TakeAll(tries < kQuickTries ? kRetryPauseMs : kLongPauseMs);
   return !stop_.closed();
 }
 

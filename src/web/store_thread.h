@@ -7,12 +7,14 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/queue.h"
 #include "engine/events.h"
 
@@ -23,6 +25,13 @@ struct StoreThreadSink {
   // The engine must lay its memory aside for this, and tag its batches with the epoch from then on; older
   // ones are dropped.
   std::function<void(Snapshot, uint64_t epoch)> resync;
+};
+
+// Why and since when the store takes nothing.
+struct StoreAway {
+  int64_t since_ms = 0;  // monotonic
+  Instant since;
+  StoreFault fault;  // as it was last met
 };
 
 class StoreThread {
@@ -36,14 +45,24 @@ class StoreThread {
 
   // Any thread; never waits but on a queue of a million batches.
   void Post(StoreBatch batch, uint64_t epoch);
-  // Commits what is queued as long as the store takes it, closes it in order, ends the thread.
+  // Reads the store again, for the engine: as after a commit of unknown outcome.
+  void Reload();
+  // A reader met damage that the writer has not seen: the store is opened anew, which looks it through. At
+  // most once in ten seconds; more is not asked of it.
+  void Doubt(const std::string& what);
+  // Commits what is queued as long as the store takes it, closes it in order, ends the thread. What it does not
+  // take then is lost, and each result that is lost is logged.
   void Stop();
+  // Calls that Stop had to give up.
+  size_t given_up() const { return given_up_; }
   // Milliseconds (monotonic) since which the store refuses, 0 while it takes.
   int64_t refusing_since() const { return refusing_since_.load(); }
+  std::optional<StoreAway> away();
   // Runs on the store's thread between commits, e.g. a backup.
   void Run(std::function<void(Store&)> job);
 
  private:
+  static constexpr size_t kCallsToForget = 5'000;
   struct Item {
     StoreBatch batch;
     uint64_t epoch = 0;
@@ -51,13 +70,16 @@ class StoreThread {
   };
   void Loop();
   void Beat();  // a heartbeat, and what follows from its answer
+  void Relax();
   void CommitAll(std::vector<Item> items);
   bool TryCommit(const std::vector<StoreCall>& calls, std::vector<StoreReply>& replies);
   bool OpenAgain();  // false when the thread is to stop before it could
   bool Resync();
   void Refused(const StoreFault& fault);
   void Taken();
-  bool Pause();  // before the next try; false when the thread is to stop
+  void TellReopen(const std::string& error);
+  void GiveUp(const std::vector<StoreCall>& calls);
+  bool Pause(int tries);  // before the next try; false when the thread is to stop
 
   std::unique_ptr<Store> store_;
   Reopen reopen_;
@@ -68,8 +90,16 @@ class StoreThread {
   Queue<int> stop_;  // closed by Stop: wakes the pause between tries
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int64_t> refusing_since_{0};
+  Mutex mutex_;
+  std::optional<StoreAway> away_ GUARDED_BY(mutex_);
+  std::atomic<int64_t> doubted_at_{0};
+  std::string told_;       // the last that was logged of opening it again
+  int64_t told_at_ = 0;
   int64_t last_beat_ = 0;
-  bool stopping_ = false;
+  bool beat_now_ = false;  // it took something after it refused: is it well again?
+  size_t given_up_ = 0;    // read by others after Stop
+  size_t calls_since_beat_ = 0;
+  size_t calls_since_relaxed_ = kCallsToForget;  // the first time after the start, whatever that wrote
   bool laid_aside_ = false;
   std::thread thread_;
 };

@@ -11,12 +11,16 @@ class CountingBackend : public Backend {
  public:
   void Ask(Request, std::function<void(Answer)> reply) override { Count(reply); }
   void Reload(ReloadOrder, std::function<void(Answer)> reply) override { Count(reply); }
-  void TestAlert(const std::string&, AlertLevel, std::function<void(Answer)> reply) override { Count(reply); }
+  void TestAlert(TestOrder, std::function<void(Answer)> reply) override { Count(reply); }
   Result<std::unique_ptr<StoreReader>> NewReader() override {
     ++reached;
     return Error("no reader here");
   }
-  Health health() override { return {true, "", 0, 0, false}; }
+  Health health() override {
+    Health health;
+    health.healthy = true;
+    return health;
+  }
   Engine::Figures figures() override { return {}; }
   std::shared_ptr<const RuleSet> rules() override { return std::make_shared<RuleSet>(); }
   const std::string& data_folder() const override { return name_; }
