@@ -171,7 +171,7 @@ TEST_P(FinishContract, LostIsSaidOnlyAfterTheLeaseOrOfADeadOwner) {
                                  {"a predecessor's, at once", Seconds(1), "i2", true}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
-    RunRow run = RunningRun(StrCat("r", row.what), "t");
+    RunRow run = RunningRun(StrCat("r", &row - rows.data()), "t");
     clock_.Pass(row.passed);
     if (*row.next_owner != '\0') Start(row.next_owner);
     const size_t decisions = DecisionsOf(run.id).size();

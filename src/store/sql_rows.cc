@@ -43,7 +43,7 @@ std::optional<AlertRow::State> AlertStateFromName(std::string_view name) {
 
 Run TakeRun(Take& take) {
   Run run;
-  run.id = take.Text();
+  run.id = take.RunId();
   run.task = take.Text();
   run.value = take.Text();
   run.identity = take.Text();
@@ -53,7 +53,7 @@ Run TakeRun(Take& take) {
   run.state = take.Name(RunStateFromName, RunState::kManualRequired);
   run.reason = take.Name(ReasonFromName, Reason::kInternalInvariant);
   run.detail = take.Text();
-  run.fence = take.Number();
+  run.fence = take.Fence();
   run.attempts = take.Int();
   run.counted = take.Int();
   run.uncounted = take.Int();
@@ -97,9 +97,9 @@ void PutRun(Put& put, const Run& run) {
 
 Attempt TakeAttempt(Take& take) {
   Attempt attempt;
-  attempt.run_id = take.Text();
+  attempt.run_id = take.RunId();
   attempt.number = take.Int();
-  attempt.fence = take.Number();
+  attempt.fence = take.Fence();
   attempt.kind = take.Name(TriggerKindFromName, TriggerKind::kSchedule);
   attempt.nonce = take.Text();
   attempt.rule_version = take.Number();

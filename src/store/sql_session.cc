@@ -1,5 +1,6 @@
 #include "store/sql_session.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.h"
@@ -14,6 +15,26 @@ int Take::Int() {
   }
   return static_cast<int>(value);
 }
+
+std::string Take::RunId() {
+  constexpr size_t kLongest = 100;
+  std::string id = Text();
+  const bool known = !id.empty() && id.size() <= kLongest && id.front() != '.' &&
+                     std::all_of(id.begin(), id.end(), [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                              c == '-' || c == '_' || c == '.';
+                     });
+  if (!known) Wrong(StrCat("run id ", id));
+  return id;
+}
+
+int64_t Take::Fence() {
+  const int64_t fence = Number();
+  if (fence < 0) Wrong(StrCat("fence ", fence));
+  return fence;
+}
+
+std::string Take::RowName() const { return ShowBytes(statement_.Text(0).substr(0, 60), false); }
 
 std::optional<Instant> Take::MaybeAt() {
   std::optional<int64_t> value = MaybeNumber();
@@ -48,10 +69,10 @@ void SqlSession::Fail(DbStatus status) {
   if (failure_.ok()) failure_ = std::move(status);
 }
 
-void SqlSession::FailRow(const char* sql, const std::string& wrong) {
+void SqlSession::FailRow(const char* sql, const Take& take) {
   std::string_view text = Trim(sql);
   Fail({DbCode::kCorrupt, 0,
-        StrCat(db_.path(), ": a row was changed by somebody else: ", wrong,
+        StrCat(db_.path(), ": row \"", take.RowName(), "\" was changed by somebody else: ", take.wrong(),
                ", which was never written there (", text.substr(0, 60), "…)")});
 }
 

@@ -57,6 +57,9 @@ class Take {
   explicit Take(const Statement& statement) : statement_(statement) {}
   std::string Text() { return std::string(statement_.Text(index_++)); }
   std::optional<std::string> MaybeText() { return statement_.MaybeText(index_++); }
+  // The id of a run: it names files and lines elsewhere, so it is letters, digits, '-', '_' and '.' only.
+  std::string RunId();
+  int64_t Fence();  // 0 or more
   int64_t Number() { return statement_.Integer(index_++); }
   std::optional<int64_t> MaybeNumber() { return statement_.MaybeInteger(index_++); }
   int Int();
@@ -76,6 +79,7 @@ class Take {
   }
   // What was wrong first, or empty.
   const std::string& wrong() const { return wrong_; }
+  std::string RowName() const;  // its first column, for people
 
  private:
   void Wrong(std::string_view what);
@@ -121,7 +125,7 @@ class SqlSession {
       if (!more) return;
       Take take(*statement);
       bool go_on = row(take);
-      if (!take.wrong().empty()) FailRow(sql, take.wrong());
+      if (!take.wrong().empty()) FailRow(sql, take);
       if (go_on && !failed()) continue;
       statement->Reset();
       return;
@@ -146,7 +150,7 @@ class SqlSession {
 
  private:
   Statement* Prepared(const char* sql);
-  void FailRow(const char* sql, const std::string& wrong);
+  void FailRow(const char* sql, const Take& take);
 
   Database db_;
   std::map<const void*, Statement>

@@ -360,6 +360,10 @@ TEST_F(SqliteOpen, ARowThatSomebodyChangedIsASentenceAndNoCrash) {
   };
   const std::vector<Row> rows = {{"UPDATE run SET reason = 'because'", "because"},
                                  {"UPDATE run SET attempts = 9000000000", "9000000000"},
+                                 {"UPDATE run SET id = 'r1' || char(10) || 'x'", "run id r1\\nx"},
+                                 {"UPDATE run SET id = '../../../etc/x'", "row \"../../../etc/x\""},
+                                 {"UPDATE run SET id = ''", "run id "},
+                                 {"UPDATE run SET fence = -5", "fence -5"},
                                  {"UPDATE run SET business_date = 9223372036854775807", "day"}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.sql);
@@ -373,6 +377,7 @@ TEST_F(SqliteOpen, ARowThatSomebodyChangedIsASentenceAndNoCrash) {
     Result<Snapshot> snapshot = store_->Load();
     ASSERT_FALSE(snapshot.ok());
     EXPECT_NE(snapshot.error().message().find(row.word), std::string::npos) << snapshot.error().message();
+    EXPECT_NE(snapshot.error().message().find(Path("store.db")), std::string::npos);
     EXPECT_EQ(LastFault(), StoreFault::Kind::kCorrupt);
     store_.reset();
     fs::remove_all(Folder());
