@@ -238,12 +238,15 @@ void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& repl
   open.refusals = 0;
   open.run = pending.after.front();
   for (const Flag& flag : pending.flags) SetFlag(flag, false);
-  AnswerFine(pending, open.run.id);
-  if (open.run.state == RunState::kRunning) {
+  if (open.run.state == RunState::kRunning) {  // its end was ordered
+    if (pending.request)
+      Reply(*pending.request, Answer::Kind::kFine, StrCat("run ", open.run.id, " is being ended"),
+            Json::MakeObject().Set("run_id", open.run.id));
     ObeyCancel(open);
     TakeEnded(open);
     return;
   }
+  AnswerFine(pending, open.run.id);
   if (IsFinal(open.run.state)) {
     Close(open.run.id);
     return;
