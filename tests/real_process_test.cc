@@ -285,5 +285,20 @@ TEST(Scenario62, AChildHoldsNothingOfTheDaemonsAndANewOneStartsAtOnce) {
   }
 }
 
+TEST(Signals, WhatNobodyNeedsEndsNoDaemonAndIsAsUsualForItsCommands) {
+  TestDaemon daemon;
+  daemon.Rules(ByHand("plain", "execution: {shell: 'grep SigIgn /proc/self/status'}\n"));
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  for (int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGRTMIN, SIGRTMAX})
+    daemon.program().Signal(signal);
+  Json run = TriggerAndWait(daemon, "plain");
+  EXPECT_EQ(run.Get("state").AsString(), "success") << daemon.log();
+  // 32 and 33 are the C library's own, and it always has posix_spawn ignore them.
+  const std::string out = RawOutput(daemon, run, "out");
+  const uint64_t ignored = std::stoull(out.substr(out.find('\t') + 1), nullptr, 16);
+  EXPECT_EQ(ignored & ~uint64_t{0x1'8000'0000}, 0u) << out;
+  EXPECT_EQ(daemon.Stop(), 0) << daemon.log();
+}
+
 }  // namespace
 }  // namespace duecourse

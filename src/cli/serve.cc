@@ -26,6 +26,10 @@ struct Signals {
     // Before any thread is made, so that all of them inherit it.
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    // What nobody has a use for must not end a daemon without a drain. (Children get the defaults back.)
+    for (int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT})
+      std::signal(signal, SIG_IGN);
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) std::signal(signal, SIG_IGN);
   }
   sigset_t set;
 };
