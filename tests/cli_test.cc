@@ -51,6 +51,7 @@ TEST(CommandLine, MistakesOfUseAreExitCodeTwoAndSayWhatWouldBeRight) {
   const UsageRow kRows[] = {
       {{"triger", "x"}, "did you mean trigger"},
       {{"why"}, "usage: duecourse why TASK [DATE]"},
+      {{"audit", "--from", "yesterday"}, "neither a day (2026-12-04"},
       {{"runs", "a", "b"}, "usage: duecourse runs"},
       {{"runs", "--nosuch"}, "--nosuch"},
       {{"runs", "-o", "yaml"}, "table or json"},
@@ -84,6 +85,7 @@ TEST(CommandLine, WithoutADaemonWhatNeedsOneIsAProblemThatSaysSo) {
   ScratchFolder folder;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"runs"},
                                                                                      {"decisions"},
+                                                                                     {"audit"},
                                                                                      {"show"},
                                                                                      {"why", "x"},
                                                                                      {"logs", "r1"},
@@ -143,6 +145,30 @@ TEST(CommandLine, NextAnswersForAnExpressionAndForTasks) {
 }
 
 // Scenario 33: the preview made a week before shows what will be done on the night of the change.
+TEST(CommandLine, NextTakesADayAndAFileThatCannotBeReadHidesNoOther) {
+  ScratchFolder folder;
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "rules"));
+  WriteText(folder / "rules/good.yaml", "task_id: good\ncron: \"0 9 * * *\"\ntimezone: Asia/Tokyo\nnoop: {}\n");
+  WriteText(folder / "rules/bad.yaml", "task_id: bad\ncron: \"0 99 * * *\"\ntimezone: UTC\nnoop: {}\n");
+  ProgramResult next = Duecourse({"next", "good", "--from", "2026-12-04", "--count", "1", "-o", "json"}, folder.path());
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_NE(next.err.find("bad.yaml"), std::string::npos) << next.err;
+  ASSERT_TRUE(Parses(next.out)) << next.out;
+  const Json row = Json::Parse(next.out).value().Get("next").AsArray().at(0);
+  EXPECT_EQ(row.Get("due").AsString(), "2026-12-05T00:00:00Z") << "exclusive: the first instant itself is not next";
+  EXPECT_EQ(row.Get("window_opens").AsString(), "2026-12-05T00:00:00Z");
+  EXPECT_EQ(row.Get("window_ends").AsString(), "2026-12-06T00:00:00Z");
+  EXPECT_EQ(row.Get("window_ends_local").AsString(), "2026-12-06T09:00:00+09:00");
+}
+
+TEST(CommandLine, HelpOfAVerbIsItsOwn) {
+  const ProgramResult help = Duecourse({"help", "manual"});
+  EXPECT_EQ(help.out, Duecourse({"manual", "--help"}).out);
+  for (const char* part : {"usage: duecourse manual list | claim RUN", "claim says who", "required"})
+    EXPECT_NE(help.out.find(part), std::string::npos) << part << "\n" << help.out;
+  EXPECT_EQ(help.out.find("args"), std::string::npos) << help.out;
+}
+
 TEST(CommandLine, Scenario33ThePreviewShowsAMovedOccurrenceAndItsWindow) {
   ScratchFolder folder;
   WriteText(
@@ -291,6 +317,39 @@ TEST(CommandLine, CheckHoldsTheExamplesAndFailsOnBadInput) {
   EXPECT_EQ(Duecourse({"check", "/nonexistent.yaml"}).code, 1);
 }
 
+TEST(CommandLine, CheckNamesProgramsAndScriptsThatAreNotThereAndWhereItLooked) {
+  ScratchFolder folder;
+  const std::string head = "trigger: {cron: \"0 9 * * *\", timezone: UTC}\n";
+  WriteText(folder / "work.sh", "exit 0\n");
+  const struct {
+    const char* execution;
+    std::string told;  // empty: nothing is missing
+  } rows[] = {
+      {"{command: [no-such-program]}", "there is no program no-such-program (looked in /usr/local/sbin:"},
+      {"{command: [bin/report]}", folder / "data/work/t/bin/report)"},
+      {"{command: [bin/report], cwd: .}", StrCat("its cwd: ", folder / "bin/report)")},
+      {"{command: [sh, work.sh]}", folder / "data/work/t/work.sh)"},
+      {"{command: [sh, -e, work.sh, \"{date}\"], cwd: .}", ""},
+      {"{command: [sh, -c, work2.sh], cwd: .}", ""},
+      {"{command: [sh, \"{date}.sh\"], cwd: .}", ""},
+      {"{command: [./work.sh], cwd: .}", "cannot be executed"},
+  };
+  for (const auto& row : rows) {
+    WriteText(folder / "rules.yaml", StrCat("task_id: t\n", head, "execution: ", row.execution, "\n"));
+    ProgramResult check = Duecourse({"check", "--rules", folder / "rules.yaml"}, folder.path());
+    EXPECT_EQ(check.code, 0) << check.out;
+    if (row.told.empty()) {
+      EXPECT_EQ(check.out.find("_missing]"), std::string::npos) << row.execution << "\n" << check.out;
+    } else {
+      EXPECT_NE(check.out.find(row.told), std::string::npos) << row.execution << "\n" << check.out;
+    }
+  }
+  WriteText(folder / "duecourse.yaml", "channels: {phone: {command: [/nonexistent/page]}}\n");
+  ProgramResult channel = Duecourse({"check"}, folder.path());
+  EXPECT_NE(channel.out.find("channels.phone.command: there is no program /nonexistent/page"), std::string::npos)
+      << channel.out;
+}
+
 TEST(CommandLine, ShowPrintsARuleWithoutADaemon) {
   std::string rules = StrCat(DUECOURSE_SOURCE_DIR, "/examples/digest.yaml");
   ProgramResult rule = Duecourse({"show", "digest", "--rules", rules});
@@ -317,6 +376,35 @@ TEST(CommandLine, RunTriesARuleOnceAndStoresNothing) {
   EXPECT_NE(bad.err.find("business"), std::string::npos) << bad.err;
   EXPECT_EQ(Duecourse({"run", folder / "good.yaml", "--date", "someday"}).code, 2);
   EXPECT_FALSE(FolderExists(folder / "data"));
+}
+
+TEST(CommandLine, ATryHasAKeyOfItsOwnTheFenceZeroAndTheValueThatOneFieldNames) {
+  ScratchFolder folder;
+  WriteText(folder / "each.yaml",
+            "task_id: each\ntrigger: {cron: \"0 9 * * *\", timezone: UTC}\n"
+            "for_each: [{user: ann, team: x}, {user: bob, team: x}]\nbusiness_key: \"each:{date}:{user}\"\n"
+            "execution: {shell: 'echo $DUECOURSE_KEY $DUECOURSE_FENCE'}\n");
+  const std::string file = folder / "each.yaml";
+  std::set<std::string> keys;
+  for (const char* value : {"user=bob", "bob", "user=bob,team=x"}) {
+    ProgramResult tried = Duecourse({"run", file, "--date", "2026-03-02", "--value", value}, folder.path());
+    EXPECT_EQ(tried.code, 0) << tried.err;
+    EXPECT_TRUE(std::regex_match(tried.out, std::regex("each:2026-03-02:bob#try[0-9a-f]{8} 0\n"))) << tried.out;
+    keys.insert(tried.out);
+  }
+  EXPECT_EQ(keys.size(), 3u) << "each try has its own key";
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{}, {"--value", "team=x"}, {"--value", "eve"}}) {
+    std::vector<std::string> words = {"run", file};
+    words.insert(words.end(), more.begin(), more.end());
+    ProgramResult refused = Duecourse(words, folder.path());
+    EXPECT_EQ(refused.code, 2);
+    for (const char* part : {"user=ann,team=x", "user=bob,team=x"})
+      EXPECT_NE(refused.err.find(part), std::string::npos) << refused.err;
+  }
+  ProgramResult json = Duecourse({"run", file, "--value", "ann", "-o", "json"}, folder.path());
+  ASSERT_TRUE(Parses(json.out)) << json.out;
+  EXPECT_EQ(Json::Parse(json.out).value().Get("outcome").AsString(), "success");
 }
 
 TEST(CommandLine, ServeStartsAnEmptyStoreOnlyWithInitAndInitLeavesAStoreAsItIs) {
@@ -397,6 +485,9 @@ TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
                                              {"why", "daily"},
                                              {"why", "daily", "2026-03-02"},
                                              {"logs", id},
+                                             {"logs", id.substr(0, 8)},
+                                             {"audit"},
+                                             {"audit", "daily", "--from", "2026-03-02"},
                                              {"flag", "list"},
                                              {"flag", "set", "x", "--undated"},
                                              {"manual", "list"},
@@ -419,6 +510,16 @@ TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
     if (words[0] != "resume") {  // what was resumed is not paused any more
       EXPECT_EQ(daemon.Cli(words).code, 0) << Join(words, " ");
     }
+  }
+  const ProgramResult acts = daemon.Cli({"audit", "daily"});
+  for (const char* part : {"BY", "pause", "resume", "daily"})
+    EXPECT_NE(acts.out.find(part), std::string::npos) << part << "\n" << acts.out;
+  EXPECT_EQ(daemon.Cli({"audit", "daily", "--to", "2026-03-01"}).out.find("pause"), std::string::npos);
+  for (const char* verb : {"runs", "decisions", "audit", "why", "trigger", "pause"}) {
+    ProgramResult unknown = daemon.Cli({verb, "dayly", "--by", "me", "--reason", "x"});
+    if (verb[0] != 't' && verb[0] != 'p') unknown = daemon.Cli({verb, "dayly"});
+    EXPECT_EQ(unknown.code, 1) << verb << unknown.out << unknown.err;
+    EXPECT_NE(unknown.err.find("no task"), std::string::npos) << verb << unknown.err;
   }
   // The detail of a decision is an object, in the answers and in the log.
   for (const Json& row : daemon.Decisions("daily")) EXPECT_TRUE(row.Get("detail").is_object()) << row.Dump();

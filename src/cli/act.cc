@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/find.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
@@ -17,6 +18,15 @@ void SetIf(const Args& args, const char* option, const char* name, Json& body) {
   if (args.Has(option)) body.Set(name, args.Get(option));
 }
 
+// What was done, where the daemon only says that it is done.
+int FinishAs(const Args& args, DaemonAnswer answer, const std::string& done) {
+  if (answer.status == 200 && answer.message == "done") answer.message = done;
+  const int code = Finish(args, answer);
+  // A name that there is none of is no mistake in how the verb was used: one exit code for it in all verbs.
+  const bool unknown = answer.status == 400 && answer.message.starts_with("there is no task ");
+  return unknown ? kExitProblem : code;
+}
+
 int Paused(const Args& args, bool resume) {
   Json body = WhoAndWhy(args);
   int said = (args.At(0).empty() ? 0 : 1) + (args.Has("--label") ? 1 : 0) + (args.Has("--all") ? 1 : 0);
@@ -25,7 +35,11 @@ int Paused(const Args& args, bool resume) {
                     : args.Has("--label") ? StrCat("label/", args.Get("--label"))
                                           : StrCat("task/", args.At(0)));
   body.Set("catch_up", args.Has("--catch-up"));
-  return Finish(args, Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body));
+  const std::string what = args.Has("--all")     ? "every task"
+                           : args.Has("--label") ? StrCat("what has the label ", args.Get("--label"))
+                                                 : args.At(0);
+  return FinishAs(args, Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body),
+                  StrCat(what, resume ? " is resumed" : " is paused: nothing of it starts by itself"));
 }
 
 int ListFlags(const Args& args) {
@@ -57,10 +71,10 @@ int ManualList(const Args& args) {
   int code = kExitFine;
   if (args.json() || !Good(args, answer, &code)) return code != kExitFine ? code : Finish(args, answer);
   std::vector<std::vector<std::string>> rows = {
-      {"RUN", "TASK", "DATE", "SINCE", "REASON", "ATTEMPTS", "DETAIL"}};
+      {"RUN", "TASK", "DUE", "KEY", "SINCE", "REASON", "ATTEMPTS", "DETAIL"}};
   for (const Json& run : answer.body.Get("runs").AsArray()) {
-    rows.push_back({run.Get("run_id").AsString(), run.Get("task_id").AsString(),
-                    run.Get("business_date").AsString(), run.Get("state_since").AsString(),
+    rows.push_back({run.Get("run_id").AsString(), TaskAndValue(run), run.Get("due_local").AsString(),
+                    run.Get("key").AsString(), run.Get("state_since").AsString(),
                     run.Get("reason").AsString(), std::to_string(run.Get("attempts").AsInteger()),
                     ShowBytes(run.Get("detail").AsString(), false)});
   }
@@ -76,11 +90,14 @@ int TriggerVerb(const Args& args) {
   SetIf(args, "--value", "value", body);
   SetIf(args, "--date", "date", body);
   SetIf(args, "--at", "at", body);
-  return Finish(args, Post(args, "/api/v1/trigger", body));
+  return FinishAs(args, Post(args, "/api/v1/trigger", body), StrCat(args.At(0), " is started"));
 }
 
 int CancelVerb(const Args& args) {
-  return Finish(args, Post(args, "/api/v1/cancel", WhoAndWhy(args).Set("run_id", args.At(0))));
+  const std::optional<std::string> id = FindRunId(args, args.At(0));
+  if (!id) return kExitProblem;
+  return FinishAs(args, Post(args, "/api/v1/cancel", WhoAndWhy(args).Set("run_id", *id)),
+                  StrCat("run ", *id, " is cancelled"));
 }
 
 int FlagVerb(const Args& args) {
@@ -100,7 +117,9 @@ int FlagVerb(const Args& args) {
                   .Set("remove", what == "unset");
   SetIf(args, "--date", "date", body);
   SetIf(args, "--ttl", "ttl", body);
-  return Finish(args, Post(args, "/api/v1/flags", body));
+  return FinishAs(args, Post(args, "/api/v1/flags", body),
+                  StrCat("flag ", name, args.Has("--date") ? StrCat(" for ", args.Get("--date")) : "",
+                         what == "unset" ? " is not set any more" : " is set"));
 }
 
 int PauseVerb(const Args& args) { return Paused(args, false); }
@@ -113,8 +132,17 @@ int ManualVerb(const Args& args) {
     return Usage("manual list, claim, resolve, rerun or skip");
   if (args.At(1).empty()) return Usage("say which run");
   if (!args.Has("--reason")) return Usage("say why: --reason \"…\"");
-  Json body = WhoAndWhy(args).Set("run_id", args.At(1)).Set("supersede", args.Has("--supersede"));
-  return Finish(args, Post(args, StrCat("/api/v1/manual/", what), body));
+  if (what != "rerun" && (args.Has("--supersede") || args.Has("--force")))
+    return Usage("--supersede and --force are of manual rerun only");
+  const std::optional<std::string> id = FindRunId(args, args.At(1));
+  if (!id) return kExitProblem;
+  Json body = WhoAndWhy(args).Set("run_id", *id).Set("supersede", args.Has("--supersede"));
+  if (args.Has("--force")) body.Set("force", true);
+  const std::string done = what == "claim"     ? StrCat(" is claimed by ", body.Get("by").AsString())
+                           : what == "resolve" ? " is resolved: it counts as success"
+                           : what == "skip"    ? " is skipped: it is over without a result"
+                                               : " is started again";
+  return FinishAs(args, Post(args, StrCat("/api/v1/manual/", what), body), StrCat("run ", *id, done));
 }
 
 int ReloadVerb(const Args& args) {

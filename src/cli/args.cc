@@ -70,6 +70,18 @@ int Usage(const Verb& verb, const std::string& problem) {
   return kExitUsage;
 }
 
+// Made of the table, as the parser's own words for it ("[args(0x)]") mean nothing to people.
+void Explain(const Verb& verb) {
+  std::printf("duecourse %s: %s\nusage: duecourse %s %s\n", verb.name, verb.help, verb.name, verb.usage);
+  auto list = [](const char* title, const std::vector<OptionSpec>& options) {
+    if (!options.empty()) std::printf("\n%s\n", title);
+    for (const OptionSpec& option : options)
+      std::printf("  %-20s %s\n", StrCat(option.name, option.takes_value ? " VALUE" : "").c_str(), option.help);
+  };
+  list("options:", verb.options);
+  list("options of every verb:", CommonOptions());
+}
+
 int RunVerb(const Verb& verb, int argc, char** argv) {
   CLI::App app(StrCat(verb.help, "\nusage: duecourse ", verb.name, " ", verb.usage),
                StrCat("duecourse ", verb.name));
@@ -78,13 +90,13 @@ int RunVerb(const Verb& verb, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    std::printf("%s", app.help().c_str());
+    Explain(verb);
     return kExitFine;
   } catch (const CLI::ParseError& error) {
     return Usage(verb, error.what());
   }
   Args args = Collect(app, parsed);
-  if (args.positional().size() < verb.positional_least) return Usage(verb, "something is missing");
+  if (args.positional().size() < verb.positional_least) return Usage(verb, StrCat("too little was said: ", verb.usage, " is needed"));
   if (args.positional().size() > verb.positional_most)
     return Usage(verb, StrCat("too much: ", args.positional().back()));
   std::string output = args.Get("--output", "table");
@@ -112,6 +124,11 @@ int RunCommandLine(int argc, char** argv) {
   }
   std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {
+    for (const Verb& verb : Verbs()) {
+      if (argc < 3 || std::string(argv[2]) != verb.name) continue;
+      Explain(verb);
+      return kExitFine;
+    }
     Overview();
     return kExitFine;
   }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/find.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
@@ -18,7 +19,9 @@ static void Stream(const char* name, const Json& stream) {
 }
 
 int LogsVerb(const Args& args) {
-  DaemonAnswer answer = Get(args, StrCat("/api/v1/runs/", args.At(0), "/output"),
+  const std::optional<std::string> id = FindRunId(args, args.At(0));
+  if (!id) return kExitProblem;
+  DaemonAnswer answer = Get(args, StrCat("/api/v1/runs/", *id, "/output"),
                             {{"attempt", args.Get("--attempt")}, {"raw", args.Get("--raw")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
@@ -27,7 +30,7 @@ int LogsVerb(const Args& args) {
   } else if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
   } else {
-    std::printf("run %s, attempt %lld\n", args.At(0).c_str(),
+    std::printf("run %s, attempt %lld\n", id->c_str(),
                 static_cast<long long>(answer.body.Get("attempt").AsInteger()));
     Stream("stdout", answer.body.Get("stdout"));
     Stream("stderr", answer.body.Get("stderr"));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/find.h"
 #include "cli/verbs.h"
 #include "rule/occurrence.h"
 #include "time/bulk.h"
@@ -63,6 +64,8 @@ struct DueLine {
   std::string task;
   std::string value;
   std::string local;
+  Instant opens;
+  Instant ends;
   std::string window;
   std::string key;
   std::string note;
@@ -80,6 +83,8 @@ void LinesOf(const Task& task, const RuleSet& set, Instant from, int64_t count, 
       line.task = task.id;
       line.value = ValueId(task.rule(), v);
       line.local = FormatLocal(*due, zone);
+      line.opens = occurrence.window.opens;
+      line.ends = occurrence.window.ends;
       line.window = FormatLocal(occurrence.window.ends, zone);
       line.key = key.ok() ? *key : key.error().message();
       line.note = occurrence.day == Occurrence::Day::kOpen ? occurrence.gap_detail : occurrence.day_detail;
@@ -90,13 +95,15 @@ void LinesOf(const Task& task, const RuleSet& set, Instant from, int64_t count, 
 
 int OfRules(const Args& args, Instant from, int64_t count) {
   Loaded loaded = LoadFor(args);
-  if (loaded.set == nullptr) return kExitProblem;
+  // A file that cannot be read is told (above) and hides no other.
+  const std::shared_ptr<const RuleSet> set = loaded.set != nullptr ? loaded.set : loaded.readable;
+  if (set == nullptr || (set->tasks.empty() && loaded.set == nullptr)) return kExitProblem;
   std::vector<DueLine> lines;
-  for (const Task& task : loaded.set->tasks) {
+  for (const Task& task : set->tasks) {
     if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0))
-      LinesOf(task, *loaded.set, from, count, lines);
+      LinesOf(task, *set, from, count, lines);
   }
-  if (!args.At(0).empty() && loaded.set->Find(args.At(0)) == nullptr) {
+  if (!args.At(0).empty() && set->Find(args.At(0)) == nullptr) {
     std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
     return kExitProblem;
   }
@@ -113,6 +120,7 @@ int OfRules(const Args& args, Instant from, int64_t count) {
         .Set("due_local", line.local)
         .Set("task_id", line.task)
         .Set("value", line.value);
+    item.Set("window_opens", FormatUtc(line.opens)).Set("window_ends", FormatUtc(line.ends));
     list.Add(item.Set("window_ends_local", line.window).Set("key", line.key).Set("note", line.note));
     rows.push_back({line.local, line.value.empty() ? line.task : StrCat(line.task, " ", line.value),
                     line.window, line.key, line.note});
@@ -135,7 +143,7 @@ int NextVerb(const Args& args) {
   if (args.Has("--stdin")) return Bulk();
   Instant from = SystemClock().Wall();
   if (args.Has("--from")) {
-    Result<Instant> parsed = ParseUtc(args.Get("--from"));
+    Result<Instant> parsed = InstantOrDay(args.Get("--from"));
     if (!parsed.ok()) {
       std::fprintf(stderr, "--from: %s\n", parsed.error().message().c_str());
       return kExitUsage;

@@ -62,6 +62,12 @@ std::vector<std::string> ConstantWords(const std::vector<Template>& argv) {
   return words;
 }
 
+// Where a name was looked for: the whole path, and whose folder that is unless the name says it all.
+std::string Place(const Start& start, const std::string& name) {
+  const std::string path = ShowBytes(AbsolutePath(JoinPath(start.folder, name)), false);
+  return name.starts_with('/') ? path : StrCat(start.told, ": ", path);
+}
+
 std::optional<Finding> Look(const std::vector<std::string>& argv, const Start& start) {
   if (argv.empty()) return std::nullopt;
   Finding finding;
@@ -74,8 +80,9 @@ std::optional<Finding> Look(const std::vector<std::string>& argv, const Start& s
     finding.id = "program_missing";
     finding.message =
         StrCat("there is no program ", ShowBytes(argv[0], false), " (looked in ",
-               relative ? StrCat(start.told, ": ", JoinPath(start.folder, argv[0])) : start.path, ")");
+               relative ? Place(start, argv[0]) : start.path, ")");
     if (!relative) finding.fix = "install it, or write its absolute path";
+    if (argv[0].starts_with('/')) finding.fix = "put it there, or write where it is";
     return finding;
   }
   if (place.found == ProgramPlace::Found::kNotExecutable) {
@@ -89,8 +96,7 @@ std::optional<Finding> Look(const std::vector<std::string>& argv, const Start& s
   if (script.empty() || std::filesystem::exists(JoinPath(start.folder, script), ignored)) return std::nullopt;
   finding.id = "script_missing";
   finding.message = StrCat(ShowBytes(argv[0], false), " is given ", ShowBytes(script, false),
-                           ", which is not there (looked in ", start.told, ": ",
-                           JoinPath(start.folder, script), ")");
+                           ", which is not there (looked in ", Place(start, script), ")");
   return finding;
 }
 

@@ -1,5 +1,6 @@
 // duecourse run FILE: a rule once, in the foreground; nothing is stored, claimed or told. Preconditions are
-// not asked.
+// not asked. The key it gives the work ends in "#try" and chance, and the fence is 0: a target that remembers
+// keys must not take the real run for one that is done, nor the try for the newest attempt.
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/queue.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/verbs.h"
@@ -60,65 +62,105 @@ std::optional<Instant> Choose(const RuleSet& set, size_t value, const Args& args
   return std::nullopt;
 }
 
-int Report(const Task& task, const Ending& ending, const CapturedOutput& output) {
-  std::fwrite(output.out.data(), 1, output.out.size(), stdout);
+// The value that the words mean: its whole id, or one field of it (user=bob, or bob) that no other value has.
+std::optional<size_t> ChooseValue(const RuleBody& rule, const std::string& words, std::string* problem) {
+  std::vector<size_t> fitting;
+  std::string all;
+  for (size_t v = 0; v < ValueCount(rule); ++v) {
+    const std::string id = ValueId(rule, v);
+    if (id == words) return v;
+    if (rule.for_each.empty()) continue;
+    all += StrCat("\n  ", ShowBytes(id, false));
+    for (const auto& [name, value] : rule.for_each[v].fields) {
+      if (words != value && words != StrCat(name, "=", value)) continue;
+      fitting.push_back(v);
+      break;
+    }
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (rule.for_each.empty()) {
+    if (words.empty()) return 0;
+    *problem = "the task has no values: leave --value out";
+  } else if (words.empty()) {
+    if (ValueCount(rule) == 1) return 0;
+    *problem = StrCat("say which of its values, with --value:", all);
+  } else {
+    *problem = StrCat(ShowBytes(words, false), fitting.empty() ? " is none of its values:" : " fits several of its values:", all);
+  }
+  return std::nullopt;
+}
+
+struct Trial {
+  const Task& task;
+  const Run& run;
+  const Ending& ending;
+  const CapturedOutput& output;
+};
+
+int Report(const Args& args, const Trial& trial) {
+  const Classified what = Classify(trial.task.rule().execution, trial.ending);
+  const int code = what.outcome == Outcome::kSuccess ? kExitFine : kExitProblem;
+  if (args.json()) {
+    Json body = Json::MakeObject();
+    body.Set("task_id", trial.task.id)
+        .Set("value", trial.run.value)
+        .Set("business_date", FormatDay(trial.run.business_date))
+        .Set("key", trial.run.key ? Json(*trial.run.key) : Json());
+    body.Set("outcome", OutcomeName(what.outcome)).Set("summary", what.summary);
+    if (what.failure_class != FailureClass::kNone) body.Set("class", FailureClassName(what.failure_class));
+    body.Set("stdout", ShowBytes(trial.output.out, true)).Set("stderr", ShowBytes(trial.output.err, true));
+    std::printf("%s\n", body.DumpPretty().c_str());
+    return code;
+  }
+  std::fwrite(trial.output.out.data(), 1, trial.output.out.size(), stdout);
   std::fflush(stdout);
-  std::fwrite(output.err.data(), 1, output.err.size(), stderr);
-  Classified what = Classify(task.rule().execution, ending);
+  std::fwrite(trial.output.err.data(), 1, trial.output.err.size(), stderr);
   std::fprintf(stderr, "duecourse run: %s%s%s", OutcomeName(what.outcome), what.summary.empty() ? "" : ": ",
                what.summary.c_str());
   if (what.failure_class != FailureClass::kNone)
     std::fprintf(stderr, " (%s)", FailureClassName(what.failure_class));
   std::fprintf(stderr, "\n");
-  return what.outcome == Outcome::kSuccess ? kExitFine : kExitProblem;
+  return code;
 }
 
-}  // namespace
+int Problem(const Args& args, const std::string& message, int code) {
+  if (args.json()) {
+    std::printf("%s\n", Json::MakeObject().Set("message", message).DumpPretty().c_str());
+  } else {
+    std::fprintf(stderr, "%s\n", message.c_str());
+  }
+  return code;
+}
 
-int RunVerbOnce(const Args& args) {
-  Places places = FindPlaces(args);
-  places.load.rules_path = args.At(0);
-  Loaded loaded = LoadRules(places.load);
-  for (const Finding& finding : loaded.findings) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
-  if (loaded.set == nullptr) return kExitProblem;
-  if (loaded.set->tasks.size() != 1) {
-    std::fprintf(stderr, "%s holds %zu tasks; run tries a file with one\n", args.At(0).c_str(),
-                 loaded.set->tasks.size());
-    return kExitUsage;
-  }
-  const Task& task = loaded.set->tasks.front();
-  size_t value = 0;
-  if (args.Has("--value") && !FindValue(task.rule(), args.Get("--value"), &value)) {
-    std::fprintf(stderr, "task %s has no value %s\n", task.id.c_str(), args.Get("--value").c_str());
-    return kExitUsage;
-  }
-  SystemClock clock;
-  std::string problem = "the task is never due";
-  std::optional<Instant> due = Choose(*loaded.set, value, args, clock.Wall(), &problem);
-  if (!due) {
-    std::fprintf(stderr, "%s\n", problem.c_str());
-    return kExitUsage;
-  }
-  TrialFolder folder;
-  Occurrence occurrence = OccurrenceAt(task, value, *due, loaded.set->config);
-  Result<std::string> key = RenderKey(task, value, occurrence);
+Run TrialRun(const Task& task, size_t value, const Occurrence& occurrence, Instant due) {
   Run run;
   run.id = "rtrial";
   run.task = task.id;
   run.value = ValueId(task.rule(), value);
-  run.due = *due;
+  run.due = due;
   run.business_date = occurrence.business_date;
-  if (key.ok()) run.key = *key;
+  constexpr int kTrialBytes = 4;
+  const Result<std::string> key = RenderKey(task, value, occurrence);
+  if (key.ok()) run.key = StrCat(*key, "#try", SecureToken(kTrialBytes));
   run.attempts = 1;
-  run.fence = 1;
-  StartRequest start = RenderAttempt(
-      {loaded.set.get(), &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
-  if (!problem.empty()) {
-    std::fprintf(stderr, "%s\n", problem.c_str());
-    return kExitProblem;
-  }
-  std::fprintf(stderr, "duecourse run: %s for %s, key %s\n", task.id.c_str(),
-               FormatDay(run.business_date).c_str(), key.ok() ? key->c_str() : key.error().message().c_str());
+  run.fence = 0;
+  return run;
+}
+
+// Runs it and waits for its end.
+int Try(const Args& args, const RuleSet& set, size_t value, Instant due) {
+  const Task& task = set.tasks.front();
+  SystemClock clock;
+  TrialFolder folder;
+  const Occurrence occurrence = OccurrenceAt(task, value, due, set.config);
+  const Run run = TrialRun(task, value, occurrence, due);
+  std::string problem;
+  StartRequest start =
+      RenderAttempt({&set, &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
+  if (!problem.empty()) return Problem(args, problem, kExitProblem);
+  std::fprintf(stderr, "duecourse run: %s%s%s for %s, key %s\n", task.id.c_str(), run.value.empty() ? "" : " ",
+               run.value.c_str(), FormatDay(run.business_date).c_str(),
+               run.key ? run.key->c_str() : "cannot be rendered");
   Log log(clock, STDERR_FILENO, LogLevel::kError);
   auto endings = std::make_shared<Queue<Ending>>(1);
   ExecSink sink;
@@ -128,13 +170,38 @@ int RunVerbOnce(const Args& args) {
   ExecOptions options;
   options.data_folder = folder.path();
   options.store_id = "trial";
-  options.http_allow = loaded.set->config.http_allow;
+  options.http_allow = set.config.http_allow;
   std::unique_ptr<Executor> executor = NewExecutor(options, clock, log, std::move(sink));
   executor->Start(std::move(start));
   std::optional<Ending> ending = endings->Take();
   CHECK(ending.has_value());
   Result<CapturedOutput> output = ReadOutput(folder.path(), run.id, 1);
-  return Report(task, *ending, output.ok() ? *output : CapturedOutput());
+  return Report(args, {task, run, *ending, output.ok() ? *output : CapturedOutput()});
+}
+
+}  // namespace
+
+int RunVerbOnce(const Args& args) {
+  Places places = FindPlaces(args);
+  places.load.rules_path = args.At(0);
+  Loaded loaded = LoadRules(places.load);
+  for (const Finding& finding : loaded.findings) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
+  if (loaded.set == nullptr)
+    return args.json() ? Problem(args, StrCat(args.At(0), " cannot be read; standard error says why"), kExitProblem)
+                       : kExitProblem;
+  if (loaded.set->tasks.size() != 1) {
+    return Problem(args,
+                   StrCat(args.At(0), " holds ", loaded.set->tasks.size(), " tasks; run tries a file with one"),
+                   kExitUsage);
+  }
+  const Task& task = loaded.set->tasks.front();
+  std::string problem;
+  const std::optional<size_t> value = ChooseValue(task.rule(), args.Get("--value"), &problem);
+  if (!value) return Problem(args, StrCat(task.id, ": ", problem), kExitUsage);
+  problem = "the task is never due";
+  const std::optional<Instant> due = Choose(*loaded.set, *value, args, SystemClock().Wall(), &problem);
+  if (!due) return Problem(args, problem, kExitUsage);
+  return Try(args, *loaded.set, *value, *due);
 }
 
 }  // namespace duecourse

@@ -1,4 +1,5 @@
 // duecourse show: all tasks as the daemon has them, or one rule as its file says it.
+#include <algorithm>
 #include <cstdio>
 
 #include "base/text.h"
@@ -32,6 +33,31 @@ int ShowRule(const Args& args) {
   return kExitFine;
 }
 
+// "running (claimed); 3 manual_required (failed)": alike ones are counted, and beyond a few kinds all others are.
+std::string OpenRuns(const std::vector<Json>& runs) {
+  constexpr size_t kKindsShown = 3;
+  std::vector<std::pair<std::string, size_t>> kinds;
+  for (const Json& run : runs) {
+    const std::string kind = StrCat(run.Get("state").AsString(), " (", run.Get("reason").AsString(), ")");
+    auto same = std::find_if(kinds.begin(), kinds.end(), [&kind](const auto& known) { return known.first == kind; });
+    if (same == kinds.end()) {
+      kinds.emplace_back(kind, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  std::string text;
+  size_t others = 0;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (i >= kKindsShown) {
+      others += kinds[i].second;
+      continue;
+    }
+    text += StrCat(text.empty() ? "" : "; ", kinds[i].second > 1 ? StrCat(kinds[i].second, " ") : "", kinds[i].first);
+  }
+  return others == 0 ? text : StrCat(text, "; ", others, " more");
+}
+
 }  // namespace
 
 int ShowVerb(const Args& args) {
@@ -45,14 +71,11 @@ int ShowVerb(const Args& args) {
   }
   std::vector<std::vector<std::string>> rows = {{"TASK", "LAST RESULT", "FOR", "OPEN", "NEXT DUE"}};
   for (const Json& task : answer.body.Get("tasks").AsArray()) {
-    std::string open;
-    for (const Json& run : task.Get("open").AsArray()) {
-      if (!open.empty()) open += "; ";
-      open += StrCat(run.Get("state").AsString(), " (", run.Get("reason").AsString(), ")");
-    }
+    const std::string open = OpenRuns(task.Get("open").AsArray());
     std::string last = task.Get("last_result").AsString();
     if (!last.empty()) last += StrCat(" (", task.Get("last_reason").AsString(), ")");
-    std::string next = !task.Get("enabled").AsBool() ? "not enabled"
+    std::string next = task.Get("removed").AsBool()    ? "rule removed"
+                       : !task.Get("enabled").AsBool() ? "not enabled"
                        : task.Get("paused").AsBool() ? "paused"
                                                      : task.Get("next_due_local").AsString();
     rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last,

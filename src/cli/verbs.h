@@ -12,6 +12,7 @@ int NextVerb(const Args& args);
 int WhyVerb(const Args& args);
 int DecisionsVerb(const Args& args);
 int RunsVerb(const Args& args);
+int AuditVerb(const Args& args);
 int LogsVerb(const Args& args);
 int RunVerbOnce(const Args& args);
 int TriggerVerb(const Args& args);

@@ -1,0 +1,75 @@
+#include "cli/find.h"
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/client.h"
+#include "time/zone.h"
+
+namespace duecourse {
+namespace {
+
+constexpr size_t kRunIdLength = 21;        // "r" and twenty hexadecimal digits
+constexpr const char* kRunsAsked = "1000";  // a short id is looked for among the newest
+
+void Say(const Args& args, const std::string& message) {
+  if (args.json()) {
+    std::printf("%s\n", Json::MakeObject().Set("message", message).DumpPretty().c_str());
+  } else {
+    std::fprintf(stderr, "%s\n", message.c_str());
+  }
+}
+
+}  // namespace
+
+Result<Instant> InstantOrDay(const std::string& text) {
+  Result<CivilDay> day = ParseDay(text);
+  if (day.ok()) return Zone::Utc().Lookup({*day, 0}).first;
+  Result<Instant> instant = ParseUtc(text);
+  if (instant.ok()) return instant;
+  return Error(StrCat("\"", ShowBytes(text, false),
+                      "\" is neither a day (2026-12-04, which begins at 00:00 UTC) nor an instant with its zone "
+                      "(2026-12-04T09:00:00Z, 2026-12-04T09:00:00+01:00)"));
+}
+
+std::optional<std::string> FindRunId(const Args& args, const std::string& text) {
+  if (text.size() < kRunPrefixLeast || text.size() >= kRunIdLength || text[0] != 'r') return text;
+  const DaemonAnswer answer = Get(args, "/api/v1/runs", {{"limit", kRunsAsked}});
+  if (answer.status != 200) return text;
+  std::vector<std::string> fitting;
+  std::string told;
+  for (const Json& run : answer.body.Get("runs").AsArray()) {
+    const std::string& id = run.Get("run_id").AsString();
+    if (!id.starts_with(text)) continue;
+    fitting.push_back(id);
+    told += StrCat("\n  ", id, "  ", ShowBytes(TaskAndValue(run), false), "  due ", run.Get("due_local").AsString(), "  ",
+                   run.Get("state").AsString());
+  }
+  if (fitting.empty()) return text;
+  if (fitting.size() == 1) return fitting.front();
+  Say(args, StrCat("several runs begin with ", text, ":", told));
+  return std::nullopt;
+}
+
+bool SayIfUnknownTask(const Args& args, const std::string& task) {
+  if (task.empty()) return false;
+  const DaemonAnswer tasks = Get(args, "/api/v1/tasks");
+  if (tasks.status != 200) return false;
+  std::vector<std::string> names;
+  for (const Json& known : tasks.body.Get("tasks").AsArray()) {
+    names.push_back(known.Get("task_id").AsString());
+    if (names.back() == task) return false;
+  }
+  if (!Get(args, "/api/v1/runs", {{"task", task}, {"limit", "1"}}).body.Get("runs").AsArray().empty()) return false;
+  const std::optional<std::string> nearest = Nearest(task, names);
+  Say(args, StrCat("there is no task ", ShowBytes(task, false),
+                   nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
+  return true;
+}
+
+std::string TaskAndValue(const Json& run) {
+  const std::string& value = run.Get("value").AsString();
+  return value.empty() ? run.Get("task_id").AsString() : StrCat(run.Get("task_id").AsString(), " ", value);
+}
+
+}  // namespace duecourse
