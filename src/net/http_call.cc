@@ -14,7 +14,11 @@ const char* HttpErrorName(HttpError error) {
 }
 
 static std::string PercentDecoded(std::string_view text) {
-  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1; };
+  auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const int lower = c | 32;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const int high = text[i] == '%' && i + 2 < text.size() ? digit(text[i + 1]) : -1;
@@ -25,8 +29,21 @@ static std::string PercentDecoded(std::string_view text) {
   return out;
 }
 
+// RFC 4648, section 4.
+static std::string Base64(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t there = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (k < there ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out.push_back(k <= there ? kDigits[group >> (18 - 6 * k) & 63] : '=');
+  }
+  return out;
+}
+
 HttpUrlParts SplitHttpUrl(const std::string& url) {
-  HttpUrlParts parts{url, "", ""};
+  HttpUrlParts parts{url, ""};
   const size_t scheme = url.find("://");
   if (scheme == std::string::npos) return parts;
   const size_t begin = scheme + 3;
@@ -35,8 +52,9 @@ HttpUrlParts SplitHttpUrl(const std::string& url) {
   if (at == std::string_view::npos) return parts;
   const std::string_view login = authority.substr(0, at);
   const size_t colon = login.find(':');
-  parts.user = PercentDecoded(login.substr(0, colon));
-  if (colon != std::string_view::npos) parts.password = PercentDecoded(login.substr(colon + 1));
+  const std::string user = PercentDecoded(login.substr(0, colon));
+  const std::string password = colon == std::string_view::npos ? "" : PercentDecoded(login.substr(colon + 1));
+  parts.login = "Basic " + Base64(StrCat(user, ":", password));
   parts.bare = url.substr(0, begin) + url.substr(begin + at + 1);
   return parts;
 }

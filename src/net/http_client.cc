@@ -145,14 +145,14 @@ void SetHeaders(Transfer& transfer) {
   curl_easy_setopt(transfer.easy, CURLOPT_HTTPHEADER, transfer.headers);
 }
 
-// The call's own user and password are given apart, so that any that a redirect brings can be refused: they would
-// make us send what the other side chose, to whom it chose.
-void SetUrl(CURL* easy, const std::string& written) {
-  const HttpUrlParts parts = SplitHttpUrl(written);
-  curl_easy_setopt(easy, CURLOPT_URL, parts.bare.c_str());
-  if (!parts.user.empty()) curl_easy_setopt(easy, CURLOPT_USERNAME, parts.user.c_str());
-  if (!parts.password.empty()) curl_easy_setopt(easy, CURLOPT_PASSWORD, parts.password.c_str());
-  curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+// The call's own user and password go into a header, so that any that a redirect brings can be refused: they
+// would make us send what the other side chose, to whom it chose.
+void SetUrl(Transfer& transfer) {
+  const HttpUrlParts parts = SplitHttpUrl(transfer.call.url);
+  curl_easy_setopt(transfer.easy, CURLOPT_URL, parts.bare.c_str());
+  curl_easy_setopt(transfer.easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  const bool named = FindHeader(transfer.call.headers, "Authorization") != nullptr;
+  if (!parts.login.empty() && !named) transfer.call.headers.push_back({"Authorization", parts.login});
 }
 
 void Prepare(Transfer& transfer, const std::string& user_agent) {
@@ -163,7 +163,7 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
     curl_easy_setopt(easy, user, &transfer);
   }
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error_text.data());
-  SetUrl(easy, call.url);
+  SetUrl(transfer);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");

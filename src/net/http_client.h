@@ -38,11 +38,10 @@ enum class HttpError {
   kOther,
   kForbidden,  // the guard allows none of the host's addresses
 };
-// A url without the user and password that may be in it, and those, decoded.
+// A url without the user and password that may be in it, and those as the value of an Authorization header.
 struct HttpUrlParts {
   std::string bare;
-  std::string user;
-  std::string password;
+  std::string login;
 };
 HttpUrlParts SplitHttpUrl(const std::string& url);
 const char* HttpErrorName(HttpError error);
