@@ -303,11 +303,12 @@ TEST_F(EnvironmentTest, AnUnknownUserIsTheRulesFault) {
 TEST_F(EnvironmentTest, SecretsAreReadAtTheStartAndNeverShown) {
   ::setenv("DC_TEST_SECRET", "canary-4711", 1);
   ASSERT_TRUE(WriteFileAtomic(folder_ / "token", "from-file-0815\n", false).ok());
-  StartRequest request = Shell("r1", "echo $ONE $TWO; echo \"failed with $ONE\" >&2; exit 3");
+  StartRequest request = Shell("r1", "echo $ONE $TWO; echo ${#ONE} ${#TWO}; echo \"failed with $ONE\" >&2; exit 3");
   request.folder = folder_.path();
   request.secret_env = {{"ONE", {"DC_TEST_SECRET", ""}}, {"TWO", {"", "token"}}};
   Ending ending = Run(std::move(request));
-  EXPECT_EQ(OutputOf("r1").out, "canary-4711 from-file-0815\n");
+  EXPECT_EQ(OutputOf("r1").out, "*** ***\n11 14\n");  // it had them, and what it printed of them is masked
+  EXPECT_EQ(OutputOf("r1").err, "failed with ***\n");
   EXPECT_EQ(ending.summary, "exit 3: failed with ***");
   ::unsetenv("DC_TEST_SECRET");
   StartRequest missing = Shell("r2", "true");
