@@ -225,7 +225,7 @@ TEST(Start, ThatIsRefusedLeavesNoStoreBehind) {
   const Row rows[] = {{{StrCat("--tcp=", port)}, 1, "in use"},
                       {{"--tcp=abc"}, 2, "a number from 1 to 65535"},
                       {{"--tcp=-1"}, 2, "a number from 1 to 65535"},
-                      {{"--tcp="}, 2, "a number from 1 to 65535"},
+                      {{"--tcp="}, 2, "--tcp"},
                       {{"--tcp=65536"}, 2, "a number from 1 to 65535"},
                       {{"--log-level=loud"}, 2, "debug, info, warning or error"},
                       {{"--socket=/nowhere/at/all.sock"}, 1, "no folder /nowhere/at"},
@@ -270,7 +270,8 @@ TEST(Start, OnFarFewerTasksAsksWhatReloadAsks) {
   Json reload = daemon.Ask({"reload", "--by", "ann"});
   EXPECT_FALSE(reload.is_null());
   EXPECT_TRUE(Eventually([&] {
-    for (const Json& row : daemon.Get("/api/v1/audit").Get("audit").AsArray()) {
+    const Json audit = daemon.Get("/api/v1/audit");
+    for (const Json& row : audit.Get("audit").AsArray()) {
       if (row.Get("action").AsString() == "reload" && row.Get("by").AsString() == "ann") return true;
     }
     return false;
