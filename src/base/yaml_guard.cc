@@ -110,11 +110,15 @@ std::string YamlSyntaxMessage(const std::string& raw, std::string_view line, std
   constexpr std::string_view kMisplaced =
       "this line does not belong to the block above it; look at the indentation, and at a missing \":\" or "
       "\"- \"";
-  constexpr std::array<Row, 10> kRows = {{
+  constexpr std::array<Row, 11> kRows = {{
       {"end of map not found", kMisplaced},
       {"end of sequence not found", kMisplaced},
       {"illegal map value", "a \":\" with a value may not stand here; quote the text if it belongs to it"},
-      {"the referenced anchor is not defined", "this alias names an anchor (&name) that is not above it"},
+      {"the referenced anchor is not defined",
+       "this alias names an anchor (&name) that is not above it; a text that begins with *, such as a cron "
+       "expression, must stand in quotes"},
+      {"alias not found after *",
+       "a text that begins with * must stand in quotes, such as cron: \"* * * * *\" (bare, it is an alias)"},
       {"end of sequence flow not found", "a \"[\" has no \"]\""},
       {"end of map flow not found", "a \"{\" has no \"}\""},
       {"illegal flow end", "this bracket closes nothing"},

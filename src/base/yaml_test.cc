@@ -89,6 +89,7 @@ TEST(Yaml, WhatIsRefusedNamesItsPlaceAndTheCure) {
       {"a: !!map {b: 1}\n", "1:4 tags ("},
       {"a: &x\n  - *x\n", "2:5 this alias stands inside the value it names"},
       {"a: *nowhere\n", "1:4 this alias names an anchor"},
+      {"cron: * * * * *\n", "1:8 a text that begins with * must stand in quotes"},
       {"b: &b {c: 1}\na:\n  <<: *b\n", "3:3 merge keys (<<)"},
       {"? [1, 2]\n: x\n", "1:3 a key must be plain text"},
       {"~: x\n", "1:1 a key is missing"},

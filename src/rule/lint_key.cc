@@ -41,6 +41,8 @@ const std::string* OneAttemptName(const RuleBody& rule) {
 void LintConstant(LintContext* context, const LintGroup& group, const KeyFields& fields) {
   const RuleBody& rule = group.rule();
   if (fields.event || fields.instant || fields.AnyDate() || DueOnce(rule)) return;
+  // A name that there is none of may be a date misspelt; LintTemplates tells it, and nothing else is known.
+  if (KeyPattern(rule.business_key, group.first(), 0).empty()) return;
   const std::string fix =
       StrCat("name the day in it, such as ", ShowBytes(rule.business_key.text(), false), ":{business_date}");
   if (!fields.AnyTime()) {

@@ -47,6 +47,12 @@ TEST(LintKey, ConstantCoarseAndTooFineKeys) {  // Scenario 98.
   EXPECT_NE(shared.message.find("tasks d and e have the same key"), std::string::npos);
 }
 
+TEST(LintKey, ANameMisspeltIsOneErrorNotAlsoAKeyWithoutATime) {
+  const Linted linted = CheckRules(Rule("a", "0 8 * * *", "a:{bussiness_date}"));
+  EXPECT_TRUE(linted.Has("unknown_variable")) << linted.All();
+  EXPECT_FALSE(linted.Has("key_constant")) << linted.All();
+}
+
 TEST(LintKey, TheSameErrorsAreFoundAtStart) {
   const std::string rules = Rule("a", "0 8 * * *", "x") + Rule("c", "0 8 * * *", "c:{attempt}") +
                             Rule("d", "0 8 * * *", "d:{date}") + Rule("e", "0 9 * * *", "d:{business_date}") +

@@ -255,6 +255,13 @@ const Row kRows[] = {
      "owner: data\n"
      "noop: {}\n"
      "until: 2026-01-31\n"},
+    {"window_long", "6:1 window_end:",
+     "task_id: t\n"
+     "cron: \"0 2 * * *\"\n"
+     "timezone: UTC\n"
+     "noop: {}\n"
+     "window_start: \"02:00\"\n"
+     "window_end: \"01:00\"\n"},
     {"catchup_capped", "8:1 retry:",
      "task_id: t\n"
      "cron: \"0 2 * * *\"\n"

@@ -9,6 +9,7 @@ namespace {
 
 constexpr auto kError = Finding::Severity::kError;
 constexpr auto kWarning = Finding::Severity::kWarning;
+constexpr auto kHint = Finding::Severity::kHint;
 constexpr int kDatesShown = 12;
 constexpr int kWindowsTried = 50;
 
@@ -82,6 +83,22 @@ void LintPast(LintContext* context, const LintGroup& group) {
                 "name a later day, or take the task out"});
 }
 
+// An end at or before the start is the next day's, which is meant for a night and seldom for most of a day.
+void LintLongWindow(LintContext* context, const LintGroup& group) {
+  const WindowSpec& window = group.rule().trigger.window;
+  constexpr int32_t kDay = 24 * 3600;
+  constexpr int32_t kNight = 12 * 3600;
+  if (!window.start || !window.end || *window.end > *window.start) return;
+  const int32_t seconds = kDay + *window.end - *window.start;
+  if (seconds <= kNight) return;
+  context->Add(
+      kHint, group,
+      {"window_long", "trigger.window_end",
+       StrCat("the window from ", FormatTimeOfDay(*window.start), " to ", FormatTimeOfDay(*window.end),
+              " ends on the next day: it is open for ", FormatMillis(Seconds(seconds))),
+       "write a later window_end where the same day is meant"});
+}
+
 // Windows and days, over the next occurrences.
 void LintWindows(LintContext* context, const LintGroup& group) {
   const Task& task = group.first();
@@ -122,6 +139,7 @@ void LintSchedules(LintContext* context) {
     LintDayFields(context, group);
     LintPast(context, group);
     LintWindows(context, group);
+    LintLongWindow(context, group);
   }
 }
 

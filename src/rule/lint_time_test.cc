@@ -7,6 +7,27 @@ std::string Rule(const std::string& cron, const std::string& zone = "UTC", const
   return "task_id: t\ncron: \"" + cron + "\"\ntimezone: " + zone + "\nowner: data\nnoop: {}\n" + more;
 }
 
+TEST(LintSchedule, AWindowThatEndsBeforeItStartsSaysHowLongItIs) {
+  const struct {
+    const char* end;
+    const char* told;  // empty: a night, which is meant
+  } rows[] = {{"01:00", "open for 23h"}, {"02:00", "open for 1d"}, {"05:00", ""}};
+  for (const auto& row : rows) {
+    const Linted linted = CheckRules(
+        StrCat("task_id: t\ncron: \"0 2 * * *\"\ntimezone: UTC\nnoop: {}\nwindow_start: \"02:00\"\n",
+               "window_end: \"", row.end, "\"\n"));
+    if (*row.told == '\0') {
+      EXPECT_FALSE(linted.Has("window_long")) << linted.All();
+    } else {
+      EXPECT_NE(linted.Text("window_long").find(row.told), std::string::npos) << linted.All();
+    }
+  }
+  EXPECT_FALSE(
+      CheckRules("task_id: t\ncron: \"0 23 * * *\"\ntimezone: UTC\nnoop: {}\nwindow_start: \"22:00\"\n"
+                 "window_end: \"04:00\"\n")
+          .Has("window_long"));
+}
+
 TEST(LintTime, The31stIsNamedWithItsNextTwelveDates) {  // Scenario 91.
   const Linted linted = CheckRules(
       Rule("0 9 31 * *", "Asia/Shanghai", "business_key: \"a:{business_month}\"\n"), "2026-01-01T00:00:00Z");
