@@ -171,6 +171,7 @@ std::vector<Verb> HoldingVerbs() {
        1,
        2,
        {{"--supersede", false, "rerun of a finished run, under a new key"},
+        {"--force", false, "rerun: also over maintenance, breaker and what is not ready"},
         kBy,
         {"--reason", true, "why; required but for list, kept in the audit log"}},
        ManualVerb},

@@ -40,7 +40,8 @@ Answer AskDone(const Facts& facts) {
 // window.
 Answer AskPaused(const Facts& facts) {
   if (!facts.paused) return std::nullopt;
-  if (facts.now < StartLimit(facts)) return NotNow(facts, Reason::kPaused, facts.ends);
+  // Who is not asked for time is still asked for the pause.
+  if (facts.now < StartLimit(facts) || facts.force.time) return NotNow(facts, Reason::kPaused, facts.ends);
   if (facts.counted == 0) return End(Reason::kPaused);
   return std::nullopt;
 }
@@ -177,7 +178,7 @@ Answer AskNode(const Facts& facts) {
 
 // ---- The order of the questions, and what lets a person past each.
 
-enum class Past { kNothing, kTime, kMaintenance, kReadiness, kBeingAPerson };
+enum class Past { kNothing, kTime, kPause, kMaintenance, kReadiness, kBeingAPerson };
 
 struct Gate {
   Answer (*ask)(const Facts&);
@@ -186,7 +187,7 @@ struct Gate {
 
 constexpr Gate kGates[] = {
     {AskDone, Past::kNothing},
-    {AskPaused, Past::kTime},
+    {AskPaused, Past::kPause},
     {AskDue, Past::kTime},
     {AskCalendar, Past::kTime},
     {AskWindow, Past::kTime},
@@ -206,10 +207,14 @@ constexpr Gate kGates[] = {
     {AskNode, Past::kNothing},
 };
 
+bool IsRerun(const Facts& facts) {
+  return facts.force.manual && facts.state == RunState::kManualRequired;
+}
+
 bool MayPass(Past past, const Facts& facts) {
   const Force& force = facts.force;
-  const bool rerun = force.manual && facts.state == RunState::kManualRequired;
-  if (past == Past::kTime) return force.time || rerun;
+  if (past == Past::kTime) return force.time || IsRerun(facts);
+  if (past == Past::kPause) return force.pause || IsRerun(facts);
   if (past == Past::kMaintenance) return force.maintenance;
   if (past == Past::kReadiness) return force.readiness;
   return past == Past::kBeingAPerson && force.manual;
@@ -229,6 +234,17 @@ Decision Decide(const Facts& facts) {
     return NotNow(facts, answer->reason, kLongAgo, answer->index);
   }
   return {Verdict::kAllow, Reason::kAllConditionsMet, -1, kNever};
+}
+
+std::vector<Decision> PassedOver(const Facts& facts) {
+  std::vector<Decision> passed;
+  for (const Gate& gate : kGates) {
+    const bool asked_of_reruns = gate.past != Past::kTime && gate.past != Past::kPause;
+    if (gate.past == Past::kBeingAPerson || !MayPass(gate.past, facts)) continue;
+    if (IsRerun(facts) && !asked_of_reruns) continue;
+    if (const Answer answer = gate.ask(facts)) passed.push_back(*answer);
+  }
+  return passed;
 }
 
 }  // namespace duecourse

@@ -12,6 +12,8 @@
 // refused with the same reason, and the run's own next decision ends it.
 #pragma once
 
+#include <vector>
+
 #include "decide/facts.h"
 
 namespace duecourse {
@@ -34,6 +36,10 @@ struct Decision {
 };
 
 Decision Decide(const Facts& facts);
+// What a person's word passes over, in the order of the gates: the answers that Decide would give without
+// what Force overrides. Empty where all of it is true anyway. Of what is not asked of a person at all (the
+// cap; time and pause of `manual rerun`) nothing is said. kProbe among them: nobody looked.
+std::vector<Decision> PassedOver(const Facts& facts);
 
 // What becomes of a run that ends without a start: Decide said kEnd, or its window ended, or it was
 // superseded, cancelled, its rule removed, the scheduler down. A reason that only says "not now" (pool_full,

@@ -436,7 +436,7 @@ TEST(Decide, APersonPassesTheSameGatesAndForceOpensOnlySome) {
     EXPECT_EQ(asked.verdict, free ? Verdict::kAllow : Verdict::kDeny) << row.what;
     EXPECT_STREQ(ReasonName(asked.reason), ReasonName(free ? Reason::kAllConditionsMet : row.reason));
     EXPECT_GT(asked.recheck_at, kNoon) << row.what;
-    facts.force = {true, true, true, true};
+    facts.force = {true, true, true, true, true};
     const Decision forced = Decide(facts);
     EXPECT_EQ(forced.verdict, never.count(row.reason) > 0 ? Verdict::kDeny : Verdict::kAllow) << row.what;
   }
@@ -453,6 +453,33 @@ TEST(Decide, ARerunOfWhatWaitsForAPersonIsNotAskedForTimeButForMaintenanceAndRea
     const bool allowed = time || row.reason == Reason::kAttemptsExhausted;
     EXPECT_EQ(Decide(facts).verdict, allowed ? Verdict::kAllow : Verdict::kDeny) << row.what;
   }
+}
+
+TEST(Decide, WhatAPersonPassesOverIsTheAnswerThatStoodInTheWay) {
+  for (const Row& row : Rows()) {
+    Facts facts = Ready();
+    row.change(facts);
+    EXPECT_TRUE(PassedOver(facts).empty()) << row.what << ": nobody passes over anything";
+    facts.force = {true, true, true, true, true};
+    const std::vector<Decision> passed = PassedOver(facts);
+    const bool forced = Decide(facts).verdict == Verdict::kAllow && row.reason != Reason::kAllConditionsMet &&
+                        row.reason != Reason::kAttemptsExhausted && row.reason != Reason::kAwaitingPerson;
+    if (forced) {
+      ASSERT_FALSE(passed.empty()) << row.what;
+      EXPECT_STREQ(ReasonName(passed.front().reason), ReasonName(row.reason)) << row.what;
+    }
+    EXPECT_EQ(passed.empty(), !forced) << row.what;
+  }
+  Facts rerun = Ready();
+  rerun.state = RunState::kManualRequired;
+  rerun.now = rerun.ends + Hours(1);
+  rerun.paused = true;
+  rerun.force = {true, true, true, false, false};
+  EXPECT_TRUE(PassedOver(rerun).empty()) << "a rerun is not asked for time";
+  rerun.maintenance_until = rerun.now + Hours(1);
+  rerun.force.maintenance = true;
+  ASSERT_EQ(PassedOver(rerun).size(), 1U);
+  EXPECT_EQ(PassedOver(rerun).front().reason, Reason::kMaintenanceWindow);
 }
 
 TEST(Decide, WhatIsFinalAnswersWithItsOwnReason) {

@@ -45,7 +45,8 @@ struct PoolFact {
 struct Force {
   bool manual = false;     // a person asked: outside the cap, and a no ends nothing. In manual_required it is
                            // `manual rerun`, of which time is not asked (maintenance is)
-  bool time = false;       // all of "is it time?" but maintenance; a pause too
+  bool time = false;       // all of "is it time?" but maintenance and a pause
+  bool pause = false;      // somebody else's intent: of a trigger only with --force
   bool readiness = false;  // retry instants, breaker, budget, preconditions
   bool maintenance = false;
 };

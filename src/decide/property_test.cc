@@ -59,7 +59,7 @@ Drawn Draw(Random& random) {
   Facts& f = drawn.facts;
   f.now = kNow;
   if (OneIn(random, 4)) {
-    f.force = {true, OneIn(random, 2), OneIn(random, 2), OneIn(random, 2)};
+    f.force = {true, OneIn(random, 2), OneIn(random, 2), OneIn(random, 2), OneIn(random, 2)};
   }
   f.state =
       OneIn(random, 2) ? RunState::kScheduled : static_cast<RunState>(random.Between(0, kRunStateCount - 1));
@@ -111,12 +111,13 @@ void CheckAllowed(const Facts& f, int round) {
     EXPECT_LT(f.uncounted, kUncountedMax) << where;
   }
   if (!f.force.time && !rerun) {
-    EXPECT_TRUE(f.opens <= f.now && f.due <= f.now && f.now < f.ends && !f.paused) << where;
+    EXPECT_TRUE(f.opens <= f.now && f.due <= f.now && f.now < f.ends) << where;
     EXPECT_EQ(f.day, Occurrence::Day::kOpen) << where;
     if (f.next_is_catchup) {
       EXPECT_TRUE(f.now < f.max_delay_end && f.busy_until <= f.now) << where;
     }
   }
+  if (!f.force.pause && !rerun) EXPECT_FALSE(f.paused) << where;
   if (!f.force.maintenance) {
     EXPECT_LE(f.maintenance_until, f.now) << where;
   }

@@ -13,6 +13,21 @@ static bool AskedBefore(const OpenRun& a, const OpenRun& b) {
          std::tie(b.run.window_ends, b.run.due, b.run.task, b.run.value, b.run.id);
 }
 
+// Whether a person said --force: only then is anything passed over that would have been asked.
+static bool IsForced(const OpenRun& open) {
+  if (!open.asked) return false;
+  const auto* trigger = std::get_if<TriggerRequest>(&open.asked->body);
+  const auto* manual = std::get_if<ManualRequest>(&open.asked->body);
+  return trigger != nullptr ? trigger->force : manual != nullptr && manual->force;
+}
+
+static const char* ActName(const RequestBody& body) {
+  if (const auto* trigger = std::get_if<TriggerRequest>(&body))
+    return trigger->extra ? "trigger_extra" : "trigger";
+  const auto* manual = std::get_if<ManualRequest>(&body);
+  return manual != nullptr && manual->supersede ? "manual_rerun_supersede" : "manual_rerun";
+}
+
 static Pending ClaimPending(const OpenRun& open) {
   Pending pending;
   pending.kind = Pending::Kind::kClaim;
@@ -91,9 +106,16 @@ void EngineState::Ask(OpenRun& open) {
     return;
   }
   if (open.task == nullptr) {
-    if (open.asked) RefuseAsked(open, Reason::kRuleRemoved, "its rule was removed");
-    if (IsOpen(open.run.state))
-      MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved, "its rule was removed"});
+    const std::string gone = GoneText(open.run);
+    if (open.asked) {
+      RefuseAsked(open, Reason::kRuleRemoved,
+                  StrCat(gone, "; end it with: manual resolve or manual skip ", open.run.id));
+    }
+    if (open.unwritten) {
+      Close(open.run.id);
+    } else if (IsOpen(open.run.state)) {
+      MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved, gone});
+    }
     return;
   }
   Decision decision = Evaluate(open);
@@ -103,12 +125,16 @@ void EngineState::Ask(OpenRun& open) {
   }
   switch (decision.verdict) {
     case Verdict::kAllow:
+      if (open.unwritten) {
+        PlanAsked(open);
+        break;
+      }
       FoldOne(open);
       Call(MakeClaim(open), ClaimPending(open));
       break;
     case Verdict::kProbe:
       Observe(open);
-      ArmRun(open, open.run.window_ends);
+      ArmRun(open, open.run.window_ends > now ? open.run.window_ends : kNever);
       break;
     case Verdict::kDeny:
       Wait(open, decision);
@@ -137,6 +163,8 @@ Decision EngineState::Evaluate(OpenRun& open) {
   Decision decision = Decide(facts);
   decision.recheck_at =
       std::min(decision.recheck_at, open.run.window_ends > now ? open.run.window_ends : kNever);
+  open.passed.clear();
+  if (decision.verdict == Verdict::kAllow && IsForced(open)) open.passed = PassedOver(facts);
   open.last = decision;
   open.last_text = DescribeDecision(open, decision);
   return decision;
@@ -281,9 +309,13 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.rule_version = rule_version;
   claim.incarnation = options.incarnation;
   claim.boot_id = options.boot_id;
-  if (open.asked) claim.by = open.asked->by;
+  if (open.asked) {
+    claim.by = open.asked->by;
+    claim.audit = AuditOf(*open.asked, ActName(open.asked->body), open.run.task, open.run.id);
+    claim.audit->detail = PassedText(open);
+  }
   claim.met = open.run.met = MetOf(open);
-  claim.decision = DecisionOf(open, "run", Reason::kAllConditionsMet);
+  claim.decision = DecisionOf(open, "run", StartReason(open));
   TakeTrial(open, claim);
   open.nonce = claim.nonce;
   Reserve(open);

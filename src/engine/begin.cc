@@ -208,7 +208,7 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
     OpenRun& open = AddRun(run);
     if (open.task == nullptr && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
       MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved,
-                     "its rule was removed while the daemon was stopped"});
+                     StrCat(GoneText(run), " (changed while the daemon was stopped)")});
       continue;
     }
     if (run.state != RunState::kRunning) {

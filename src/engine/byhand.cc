@@ -4,12 +4,47 @@
 
 namespace duecourse {
 
-void EngineState::OnCancel(const Request& request, const std::string& run_id) {
+// Of a run that has it, or is over: the right reason, and what may be done instead.
+void EngineCore::RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what) {
+  std::string text = StrCat("run ", known.holder, " ", what, " (", RunStateName(known.holder_state), ")");
+  Reason reason = Reason::kLockOccupied;
+  if (known.holder_state == RunState::kManualRequired) {
+    reason = Reason::kAwaitingPerson;
+    text += StrCat("; it waits for a person: manual rerun ", known.holder);
+  } else if (IsFinal(known.holder_state)) {
+    reason = known.holder_state == RunState::kSuccess ? Reason::kAlreadyDone : known.holder_reason;
+    text += StrCat("; to run it again, under a new key: manual rerun ", known.holder, " --supersede");
+  }
+  Refuse(request, reason, text, known.holder);
+}
+
+static PlannedReply KnownAs(const Run& run) {
+  PlannedReply known;
+  known.holder = run.id;
+  known.holder_state = run.state;
+  known.holder_reason = run.reason;
+  return known;
+}
+
+void EngineCore::OverOrUnknown(const Request& request, const std::string& run_id,
+                               const std::optional<Run>& stored) {
+  if (stored && IsFinal(stored->state)) {
+    RefuseKnown(request, KnownAs(*stored), "is over");
+  } else if (stored) {
+    Refuse(request, Reason::kLockOccupied, "it was changed a moment ago; ask again", run_id);
+  } else if (!store_available) {
+    Refuse(request, Reason::kStoreUnavailable,
+           "the store does not answer, so it is not known whether it is over", run_id);
+  } else {
+    Reply(request, Answer::Kind::kProblem, StrCat("there is no run ", run_id), Json::MakeObject());
+  }
+}
+
+void EngineState::OnCancel(const Request& request, const CancelRequest& cancel) {
+  const std::string& run_id = cancel.run_id;
   OpenRun* open = FindRun(run_id);
   if (open == nullptr) {
-    Reply(request, Answer::Kind::kProblem,
-          StrCat("run ", run_id, " is not open: it is over, or there is none of this id"),
-          Json::MakeObject());
+    OverOrUnknown(request, run_id, cancel.stored);
     return;
   }
   std::string detail =
@@ -53,6 +88,17 @@ void EngineState::ObeyCancel(OpenRun& open) {
   if (!open.run.cancel.empty()) KillAttempt(open, KillWhy::kCancelled, open.run.cancel);
 }
 
+// A name and a reason are demanded anyway, so time and pause are not asked; what it needs is.
+static Force ForceOfRerun(bool forced) {
+  Force force;
+  force.manual = true;
+  force.time = true;
+  force.pause = true;
+  force.readiness = forced;
+  force.maintenance = forced;
+  return force;
+}
+
 void EngineState::OnManual(const Request& request, const ManualRequest& manual) {
   if (request.by.empty() || request.reason.empty()) {
     Reply(request, Answer::Kind::kUsage, "who and why: --by NAME --reason \"…\"", Json::MakeObject());
@@ -64,9 +110,11 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
   }
   OpenRun* open = FindRun(manual.run_id);
   if (open == nullptr) {
-    Refuse(request, Reason::kAlreadyDone,
-           StrCat("run ", manual.run_id,
-                  " is over, or there is none of this id; a finished run is repeated with rerun --supersede"),
+    OverOrUnknown(request, manual.run_id, manual.stored);
+    return;
+  }
+  if (open->asked) {
+    Refuse(request, Reason::kLockOccupied, StrCat(open->asked->by, " is asking for it; ask again"),
            manual.run_id);
     return;
   }
@@ -92,8 +140,8 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
       break;
     case ManualRequest::Verb::kRerun:
       open->asked = request;
-      open->force = ForceOf(true);
-      Wake(manual.run_id);
+      open->force = ForceOfRerun(manual.force);
+      AskWithProbes(*open);
       break;
   }
 }
@@ -146,8 +194,13 @@ void EngineState::SupersedeByHand(const Request& request, const ManualRequest& m
   }
   std::string identity = StrCat("rerun/", old.id);
   for (const std::string& id : lane->open) {
-    if (FindRun(id)->run.identity != identity) continue;
-    Refuse(request, Reason::kAlreadyDone, StrCat("run ", id, " supersedes it already"), id);
+    const OpenRun* other = FindRun(id);
+    if (other->run.identity != identity) continue;
+    if (other->unwritten) {
+      Refuse(request, Reason::kLockOccupied, StrCat("it is being asked for by ", other->asked->by), old.id);
+    } else {
+      RefuseKnown(request, KnownAs(other->run), "supersedes it already");
+    }
     return;
   }
   Run run;
@@ -161,9 +214,10 @@ void EngineState::SupersedeByHand(const Request& request, const ManualRequest& m
   run.origin = TriggerKind::kManual;
   run.supersedes = old.id;
   run.key = NextRerunKey(*old.key);
-  run.window_opens = now;
-  run.window_ends = now + kByHandWindow;
-  EmitByHand(request, std::move(run), ForceOf(true), "manual_rerun_supersede");
+  // Automatic retries keep to the window of what it repeats: where that is over there are none.
+  run.window_opens = old.window_opens;
+  run.window_ends = old.window_ends;
+  AskByHand(request, std::move(run), ForceOfRerun(manual.force));
 }
 
 }  // namespace duecourse

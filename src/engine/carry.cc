@@ -96,6 +96,10 @@ void EngineState::OnPlanned(Pending& pending, const PlanReply& reply) {
 }
 
 void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending& pending) {
+  if (reply.kind == PlannedReply::Kind::kRefused) {
+    OnRefused(open, reply.claim);
+    return;
+  }
   if (reply.kind != PlannedReply::Kind::kCreated) {
     std::erase_if(pending.alerts, [&](const AlertRow& alert) { return alert.run_id == open.run.id; });
     OnKnown(open, reply);
@@ -106,6 +110,7 @@ void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending
   } else if (open.run.state == RunState::kManualRequired) {
     WakeWaitersOfTask(open.run.task);
   } else if (open.reserved) {
+    open.unwritten = false;
     OnClaimed(open, reply.claim);
   } else {
     Wake(open.run.id);
@@ -117,13 +122,28 @@ void EngineState::OnKnown(OpenRun& open, const PlannedReply& reply) {
   bool by_key = reply.kind == PlannedReply::Kind::kKeyKnown;
   ReleaseTrial(open);
   Unreserve(open);
-  std::string text = StrCat("run ", reply.holder, " has this ", by_key ? "key" : "occurrence", " (",
-                            RunStateName(reply.holder_state), ")");
   if (open.asked && open.run.extra && by_key && open.run.supersedes.empty() && NextExtraKey(open)) return;
   if (open.asked) {
-    Refuse(*open.asked, Reason::kAlreadyDone, text, reply.holder);
-  } else if (!by_key) {
-    open.last_text = StrCat("done by hand before it was due: ", text);
+    Request request = *open.asked;
+    bool forced = open.force.readiness;
+    bool again = !open.run.supersedes.empty();
+    open.asked.reset();
+    open.run.state = RunState::kScheduled;
+    Close(open.run.id);
+    OpenRun* holder = by_key || again ? nullptr : FindRun(reply.holder);
+    if (holder != nullptr && !holder->unwritten) {
+      TriggerOpen(request, *holder, forced);  // its row came meanwhile
+    } else {
+      RefuseKnown(request, reply,
+                  again    ? "supersedes it already"
+                  : by_key ? "has this key"
+                           : "has this occurrence");
+    }
+    return;
+  }
+  if (!by_key) {
+    open.last_text = StrCat("done by hand before it was due: run ", reply.holder, " has this occurrence (",
+                            RunStateName(reply.holder_state), ")");
     DecisionRow row = DecisionOf(open, "note", Reason::kAlreadyDone);
     row.run_id = reply.holder;
     LogDecision(row);
@@ -141,12 +161,13 @@ bool EngineState::NextExtraKey(OpenRun& open) {
   Run run = open.run;
   Request request = *open.asked;
   Force force = open.force;
+  open.asked.reset();
   open.run.state = RunState::kScheduled;
   Close(open.run.id);
   run.id = NewId('r');
   run.identity = StrCat("manual/", run.id);
   run.key = StrCat(run.key->substr(0, mark), "#m", *number + 1);
-  EmitByHand(request, std::move(run), force, "trigger_extra");
+  AskByHand(request, std::move(run), force);
   return true;
 }
 
@@ -198,6 +219,13 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
 void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
   ReleaseTrial(open);
   Unreserve(open);
+  if (open.unwritten) {
+    RefuseAsked(open, reply.refusal,
+                reply.holder.empty() ? reply.detail
+                                     : StrCat("the claim was refused: held by run ", reply.holder));
+    Close(open.run.id);
+    return;
+  }
   if (reply.moved_on) {
     if (open.asked) RefuseAsked(open, reply.refusal, reply.detail);
     Reread(open, "claim");
@@ -269,6 +297,7 @@ void EngineState::TakeEnded(OpenRun& open) {
 void EngineState::Close(const std::string& run_id) {
   OpenRun* open = FindRun(run_id);
   if (open == nullptr) return;
+  if (open->asked) RefuseAsked(*open, open->run.reason, StrCat("it is ", RunStateName(open->run.state)));
   FoldOne(*open);
   LeavePools(*open);
   StopWaiting(*open);

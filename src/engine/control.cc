@@ -14,12 +14,16 @@ void EngineState::OnFlag(const Request& request, const FlagRequest& asked) {
   flag.by = request.by;
   flag.at = now;
   if (asked.ttl) flag.expires = now + *asked.ttl;
+  const std::string name = StrCat(flag.name, flag.date ? StrCat(" for ", FormatDay(*flag.date)) : "");
+  if (asked.remove && flags.find(FlagKey(flag)) == flags.end()) {
+    Reply(request, Answer::Kind::kProblem, StrCat("flag ", name, " is not set"), Json::MakeObject());
+    return;
+  }
   FlagCall call;
   call.flag = flag;
   call.remove = asked.remove;
   call.audit = AuditOf(request, asked.remove ? "flag_remove" : "flag_set", "", "");
-  call.audit.detail =
-      StrCat(flag.name, flag.date ? StrCat(" ", FormatDay(*flag.date)) : "", " = ", flag.value);
+  call.audit.detail = asked.remove ? name : StrCat(name, " = ", flag.value);
   Pending pending;
   pending.kind = Pending::Kind::kFlag;
   pending.flags.push_back(std::move(flag));

@@ -43,6 +43,12 @@ class EngineCore {
   // Answers to people, and the row that says who did what.
   void Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body);
   void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);
+  // ... to the person whose question this run answers; that a run has what is asked for, or is over.
+  void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
+  void RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what);
+  void OverOrUnknown(const Request& request, const std::string& run_id, const std::optional<Run>& stored);
+  // Why there is nothing that judges this run any more.
+  std::string GoneText(const Run& run) const;
   void AnswerFine(const Pending& pending, const std::string& run_id);
   AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
                    const std::string& run_id) const;

@@ -11,8 +11,9 @@ static std::string HandText(const OpenRun& open, Instant now) {
   if (!open.asked) return "";
   std::string text = StrCat("by hand, ", open.asked->by);
   if (!open.asked->reason.empty()) text += StrCat(": ", open.asked->reason);
-  if (open.run.extra) return text;
-  if (now < open.occurrence.window.opens || now >= open.occurrence.window.ends) {
+  if (open.run.extra) {
+    if (now >= open.run.window_ends) text += "; outside its window, so a failure is a person's at once";
+  } else if (now < open.occurrence.window.opens || now >= open.occurrence.window.ends) {
     text += "; outside its window";
   } else if (now < open.occurrence.starts) {
     text += "; before it is due";
@@ -69,6 +70,7 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
       return open.occurrence.day_detail;
     case Reason::kAllConditionsMet: {
       std::string hand = HandText(open, now);
+      if (std::string passed = PassedText(open); !passed.empty()) hand += StrCat("; ", passed);
       std::string time =
           open.occurrence.in_gap ? StrCat("moved: ", open.occurrence.gap_detail) : LatenessText(open);
       return hand.empty() || time.empty() ? hand + time : StrCat(hand, "; ", time);
@@ -76,6 +78,22 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
     default:
       return "";
   }
+}
+
+// Each answer that is passed over, with its clause: "not_due (due at …), precondition_not_ready (…)".
+std::string EngineState::PassedText(const OpenRun& open) const {
+  std::string text;
+  for (const Decision& passed : open.passed) {
+    std::string clause = DescribeDecision(open, passed);
+    text += StrCat(text.empty() ? "passed over: " : ", ", ReasonName(passed.reason));
+    if (!clause.empty()) text += StrCat(" (", clause, ")");
+  }
+  return text;
+}
+
+std::string EngineCore::GoneText(const Run& run) const {
+  if (rules->Find(run.task) == nullptr) return "its rule was removed";
+  return StrCat("its rule has no value ", run.value, " any more");
 }
 
 std::string EngineState::LatenessText(const OpenRun& open) const {

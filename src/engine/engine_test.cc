@@ -210,7 +210,7 @@ TEST(Engine, ARefusedClaimIsNotAskedForAgainBeforeTheStoreSaid) {
   no.recheck_at = kDue + Seconds(5);
   no.detail = "the disk is full";
   PlanReply planned;
-  planned.runs = {{PlannedReply::Kind::kCreated, "", RunState::kScheduled, no, 0}};
+  planned.runs = {{PlannedReply::Kind::kCreated, "", RunState::kScheduled, Reason::kNotDue, no, 0}};
   StoreReplied reply{bench.batches.front().ticket, {planned}};
   bench.batches.clear();
   bench.Step(kDue, {reply});

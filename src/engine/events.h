@@ -29,6 +29,7 @@ struct TriggerRequest {
 };
 struct CancelRequest {
   std::string run_id;
+  std::optional<Run> stored = std::nullopt;  // the run as the store has it, for one that is over
 };
 struct FlagRequest {
   std::string name;
@@ -47,7 +48,8 @@ struct ManualRequest {
   Verb verb = Verb::kClaim;
   std::string run_id;
   bool supersede = false;     // rerun of a finished run: a new key
-  std::optional<Run> stored;  // supersede: the run as the store has it
+  std::optional<Run> stored;  // the run as the store has it; supersede needs it
+  bool force = false;         // rerun: also over maintenance and what is not ready
 };
 struct ExplainRequest {
   std::string task;

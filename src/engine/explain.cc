@@ -19,7 +19,9 @@ Json EngineState::RunJson(const OpenRun& open) const {
       .Set("window_opens", FormatUtc(run.window_opens));
   out.Set("window_ends", FormatUtc(run.window_ends));
   if (run.next_at) out.Set("next_at", FormatUtc(*run.next_at));
-  if (open.told_once && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
+  if (!store_available && open.flight != OpenRun::Flight::kNone && run.state == RunState::kScheduled) {
+    out.Set("reason", ReasonName(Reason::kStoreUnavailable)).Set("detail", "the store does not answer");
+  } else if (open.told_once && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
     out.Set("reason", ReasonName(open.told_reason)).Set("detail", open.told_text);
     if (open.timer_at < kNever) out.Set("asked_again_at", FormatUtc(open.timer_at));
   } else {
@@ -46,7 +48,7 @@ Json EngineState::LaneJson(const Lane& lane) const {
   Json open_runs = Json::MakeArray();
   for (const std::string& id : lane.open) {
     auto it = runs.find(id);
-    if (it != runs.end()) open_runs.Add(RunJson(*it->second));
+    if (it != runs.end() && !it->second->unwritten) open_runs.Add(RunJson(*it->second));
   }
   out.Set("open", std::move(open_runs));
   return out;
@@ -59,6 +61,7 @@ void EngineState::Explain(const Request& request, const std::string& task_id) {
     return;
   }
   Json body = Json::MakeObject();
+  if (!store_available) body.Set("store_away_since", FormatUtc(store_away_since));
   body.Set("task_id", task_id).Set("now", FormatUtc(now)).Set("rule_version", rule_version);
   body.Set("timezone", ScheduleOf(task->rule(), 0).zone.name()).Set("enabled", task->rule().enabled);
   if (const Control* control = PauseOf(*task)) {
@@ -91,7 +94,7 @@ void EngineState::ListTasks(const Request& request) {
       next = std::min(next, lane->next_due);
       for (const std::string& id : lane->open) {
         auto it = runs.find(id);
-        if (it != runs.end()) open_runs.Add(RunJson(*it->second));
+        if (it != runs.end() && !it->second->unwritten) open_runs.Add(RunJson(*it->second));
       }
     }
     if (next < kNever)
@@ -99,6 +102,17 @@ void EngineState::ListTasks(const Request& request) {
           .Set("next_due_local", FormatLocal(next, ScheduleOf(task.rule(), 0).zone));
     item.Set("paused", PauseOf(task) != nullptr).Set("open", std::move(open_runs));
     list.Add(std::move(item));
+  }
+  // Tasks whose rule was removed, while a run of theirs runs or waits for a person.
+  std::map<std::string, Json> gone;
+  for (const auto& [id, open] : runs) {
+    if (rules->Find(open->run.task) != nullptr || open->unwritten) continue;
+    gone.try_emplace(open->run.task, Json::MakeArray()).first->second.Add(RunJson(*open));
+  }
+  for (auto& [task, open_runs] : gone) {
+    Json item = Json::MakeObject();
+    item.Set("task_id", task).Set("enabled", false).Set("removed", true).Set("paused", false);
+    list.Add(std::move(item.Set("open", std::move(open_runs))));
   }
   Reply(request, Answer::Kind::kFine, "",
         Json::MakeObject().Set("tasks", std::move(list)).Set("now", FormatUtc(now)));

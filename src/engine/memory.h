@@ -27,8 +27,6 @@ inline constexpr size_t kTimersSpare = 256;
 inline constexpr Millis kAliveStuckAfter = Minutes(10);
 // How often what would not die is looked at again.
 inline constexpr Millis kInspectAgain = Seconds(30);
-// A run made by hand, without an occurrence behind it, may start this long.
-inline constexpr Millis kByHandWindow = Hours(24);
 // Occurrences looked at for the one whose window contains now.
 inline constexpr int kOccurrencesTried = 1000;
 // `trigger --extra` tries keys #m1 to #m100.
@@ -70,7 +68,9 @@ struct OpenRun {
   Flight flight = Flight::kNone;
   std::string nonce;   // of the claim in flight
   Instant not_before;  // the store refused a claim: no wake asks for another sooner
-  Decision last;       // newest answer
+  bool unwritten = false;  // a person asks about it: it gets its row with the claim, or none at all
+  std::vector<Decision> passed;  // what the person who forces its claim passes over
+  Decision last;                 // newest answer
   std::string last_text;
   bool told_once = false;  // an answer of this wait is in the store, or on its way
   Reason told_reason = Reason::kNotDue;
@@ -183,6 +183,10 @@ struct LateCount {
 
 // Preconditions that are met for good, as Run::met has them: what is there already, and what came.
 std::string MetOf(const OpenRun& open);
+// Why it starts: all is true, or the first answer that a person passes over.
+inline Reason StartReason(const OpenRun& open) {
+  return open.passed.empty() ? Reason::kAllConditionsMet : open.passed.front().reason;
+}
 // What a change to this state is to people, where it is anything.
 std::optional<AlertRule::Event> AlertEventOf(RunState state);
 // A short text that differs when what is due differs.

@@ -17,7 +17,7 @@ void EngineState::OnRequest(Request request) {
   if (auto* trigger = std::get_if<TriggerRequest>(&request.body)) {
     OnTrigger(request, *trigger);
   } else if (auto* cancel = std::get_if<CancelRequest>(&request.body)) {
-    OnCancel(request, cancel->run_id);
+    OnCancel(request, *cancel);
   } else if (auto* flag = std::get_if<FlagRequest>(&request.body)) {
     OnFlag(request, *flag);
   } else if (auto* pause = std::get_if<PauseRequest>(&request.body)) {
@@ -48,8 +48,12 @@ void EngineCore::Refuse(const Request& request, Reason reason, const std::string
         std::move(body));
 }
 
-void EngineState::RefuseAsked(OpenRun& open, Reason reason, const std::string& text) {
-  Refuse(*open.asked, reason, StrCat(text, " (run ", open.run.id, ")"), open.run.id);
+void EngineCore::RefuseAsked(OpenRun& open, Reason reason, const std::string& text) {
+  if (open.unwritten) {
+    Refuse(*open.asked, reason, text, "");
+  } else {
+    Refuse(*open.asked, reason, StrCat(text, " (run ", open.run.id, ")"), open.run.id);
+  }
   open.asked.reset();
   open.force = Force();
 }
@@ -98,6 +102,10 @@ void EngineState::OnTrigger(const Request& request, const TriggerRequest& trigge
   for (const std::string& id : lane->open) {
     OpenRun* open = FindRun(id);
     if (open == nullptr || open->run.extra || open->run.due != *due) continue;
+    if (open->unwritten) {
+      Refuse(request, Reason::kLockOccupied, StrCat("it is being asked for by ", open->asked->by), "");
+      return;
+    }
     TriggerOpen(request, *open, trigger.force);
     return;
   }
@@ -188,10 +196,11 @@ std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date
   return std::nullopt;
 }
 
-Force EngineState::ForceOf(bool forced) {
+static Force ForceOf(bool forced) {
   Force force;
   force.manual = true;
   force.time = forced;
+  force.pause = forced;
   force.readiness = forced;
   force.maintenance = forced;
   return force;
@@ -224,8 +233,19 @@ void EngineState::AskWithProbes(OpenRun& open) {
   Wake(open.run.id);
 }
 
-// A row that a person asked for: an occurrence before its time, one beside the schedule, a rerun under a new
-// key.
+// Beside the schedule it has the window that an occurrence due now would have, where now is in it; else none,
+// and nothing but the attempt that was asked for.
+static Window ExtraWindow(const Task& task, size_t value, Instant now) {
+  const Schedule& schedule = ScheduleOf(task.rule(), value);
+  Window window =
+      WindowFor(task.rule().trigger.window, now, schedule.zone, DefaultWindowLength(schedule, now));
+  if (!window.Contains(now)) window.ends = now;
+  window.opens = now;
+  return window;
+}
+
+// What a person asks for and no row says: an occurrence before its time or after it was counted, one beside
+// the schedule.
 void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
                              const TriggerRequest& trigger) {
   Lane& lane = lanes[index];
@@ -242,8 +262,9 @@ void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
   run.business_date = occurrence.business_date;
   if (trigger.extra) {
     run.business_date = trigger.date.value_or(occurrence.business_date);
-    run.window_opens = now;
-    run.window_ends = now + kByHandWindow;
+    const Window window = ExtraWindow(task, lane.value, now);
+    run.window_opens = window.opens;
+    run.window_ends = window.ends;
   }
   Result<std::string> key = RenderKey(task, lane.value, occurrence);
   if (!key.ok()) {
@@ -252,8 +273,8 @@ void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
   }
   run.key = trigger.extra ? StrCat(*key, "#m1") : *key;
   Force force = ForceOf(trigger.force);
-  if (trigger.extra) force.time = true;
-  EmitByHand(request, std::move(run), force, trigger.extra ? "trigger_extra" : "trigger");
+  if (trigger.extra) force.time = true;  // its time is when it is asked for
+  AskByHand(request, std::move(run), force);
 }
 
 // It may lie in a range of what was missed, or of excluded days, and is then taken from there.
@@ -270,38 +291,36 @@ Uncount EngineState::UncountOf(OpenRun& open, const Request& request) {
   return uncount;
 }
 
-void EngineState::EmitByHand(const Request& request, Run run, const Force& force, const char* action) {
+// A question only, so far: it is known here and nowhere else until its claim and its row are stored together.
+// Refused, it leaves no run that starts later.
+void EngineState::AskByHand(const Request& request, Run run, const Force& force) {
   run.rule_version = rule_version;
   run.created_at = now;
   run.state_since = now;
   OpenRun& open = AddRun(run);
-  open.flight = OpenRun::Flight::kPlan;
+  open.unwritten = true;
   open.asked = request;
   open.force = force;
+  Wake(run.id);
+}
+
+void EngineState::PlanAsked(OpenRun& open) {
+  const Run& run = open.run;
+  open.flight = OpenRun::Flight::kPlan;
+  open.run.rule_version = rule_version;
   PlanCall call;
   call.task = run.task;
   call.value = run.value;
-  call.audit = AuditOf(request, action, run.task, run.id);
   PlannedRun planned;
-  Decision decision = Evaluate(open);
+  planned.only_with_claim = true;
   bool was_counted = !run.extra && open.lane != kNoLane && run.due <= lanes[open.lane].planned_through;
-  if ((run.extra || was_counted) &&
-      (decision.verdict == Verdict::kDeny || decision.verdict == Verdict::kEnd)) {
-    // Beside the schedule, or after it was counted as missed, there is nothing but the question: refused, it
-    // leaves no run that starts later.
-    std::string text = open.last_text;
-    open.asked.reset();
-    Close(run.id);
-    Refuse(request, decision.reason, text, "");
-    return;
-  }
-  if (decision.verdict == Verdict::kAllow && !activating) planned.claim = MakeClaim(open);
-  if (was_counted) planned.uncount = UncountOf(open, request);
-  planned.run = open.run;
+  if (was_counted) planned.uncount = UncountOf(open, *open.asked);
+  planned.claim = MakeClaim(open);
+  planned.run = run;
   call.runs.push_back(std::move(planned));
   Pending pending;
   pending.kind = Pending::Kind::kPlan;
-  pending.runs.push_back(open.run.id);
+  pending.runs.push_back(run.id);
   Call(std::move(call), std::move(pending));
 }
 

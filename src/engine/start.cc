@@ -35,7 +35,7 @@ void EngineState::LogStart(const OpenRun& open) {
       .Set("fence", open.run.fence)
       .Set("trigger", TriggerKindName(open.claim_kind));
   line.Set("target_date", FormatDay(open.run.business_date)).Set("decision", "run");
-  line.Set("reason", ReasonName(Reason::kAllConditionsMet))
+  line.Set("reason", ReasonName(StartReason(open)))
       .Set("detail", Json::MakeObject().Set("text", open.run.detail));
   line.Set("node_id", options.node).Set("rule_version", rule_version);
   line.Set("zone", zone.name()).Set("host_zone", options.host_zone);

@@ -100,6 +100,7 @@ class EngineState : public EngineCore {
   void LogDecision(const DecisionRow& row);
   std::string DescribeDecision(const OpenRun& open, const Decision& decision) const;
   std::string LatenessText(const OpenRun& open) const;
+  std::string PassedText(const OpenRun& open) const;
   std::string NotReadyText(const OpenRun& open) const;
   std::string BreakerText(const OpenRun& open) const;
   std::string PausedText(const OpenRun& open) const;
@@ -161,19 +162,18 @@ class EngineState : public EngineCore {
 
   // ---- person.cc, byhand.cc, control.cc, explain.cc: what people ask for
   void OnRequest(Request request);
-  void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
   void OnTrigger(const Request& request, const TriggerRequest& trigger);
   std::string NoLaneText(const std::string& task, const std::string& value) const;
   std::optional<Instant> ChooseOccurrence(const Lane& lane, const TriggerRequest& trigger,
                                           std::string* problem) const;
   std::optional<Instant> ChooseByDate(const Lane& lane, CivilDay date, std::string* problem) const;
-  static Force ForceOf(bool forced);
   void TriggerOpen(const Request& request, OpenRun& open, bool forced);
   void AskWithProbes(OpenRun& open);
   void PlanByHand(const Request& request, size_t index, Instant due, const TriggerRequest& trigger);
   Uncount UncountOf(OpenRun& open, const Request& request);
-  void EmitByHand(const Request& request, Run run, const Force& force, const char* action);
-  void OnCancel(const Request& request, const std::string& run_id);
+  void AskByHand(const Request& request, Run run, const Force& force);
+  void PlanAsked(OpenRun& open);
+  void OnCancel(const Request& request, const CancelRequest& cancel);
   void OrderCancel(const Request& request, OpenRun& open, const std::string& words);
   void ObeyCancel(OpenRun& open);
   void OnManual(const Request& request, const ManualRequest& manual);

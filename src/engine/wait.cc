@@ -11,6 +11,20 @@ static bool WaitsForALimit(Reason reason) {
   return reason == Reason::kPoolFull || reason == Reason::kMaxConcurrency || reason == Reason::kMinInterval;
 }
 
+// What is scheduled shows its newest answer; but that its last attempt may still live is not forgotten.
+static bool ShowsAnswers(const Run& run) {
+  return run.state == RunState::kScheduled && run.reason != Reason::kAttemptLost &&
+         run.reason != Reason::kStuck;
+}
+
+// The last answer before it ended; a former daemon's, as the row has it, where this one gave none.
+static std::optional<std::pair<Reason, std::string>> LastAnswer(const OpenRun& open) {
+  if (open.told_once) return std::pair(open.told_reason, open.told_text);
+  bool shown = open.run.state == RunState::kScheduled && open.run.reason != Reason::kNotDue;
+  if (!shown) return std::nullopt;
+  return std::pair(open.run.reason, open.run.detail);
+}
+
 // One stored line: the same answer again only moves last_at and count, in memory, until it changes or a
 // minute is over.
 void EngineState::Wait(OpenRun& open, const Decision& decision) {
@@ -21,10 +35,8 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   if (pause != nullptr && pause->at <= open.run.due) open.due_in_pause = true;
   if (open.asked) {
     RefuseAsked(open, decision.reason, open.last_text);
-    if (open.run.extra && open.run.state == RunState::kScheduled && open.run.attempts == 0) {
-      // Beside the schedule there is nothing but the question, and that was answered.
-      MoveRun(open, {RunState::kSkipped, Reason::kCancelled,
-                     StrCat("refused: ", ReasonName(decision.reason), ", ", open.last_text)});
+    if (open.unwritten) {  // there was nothing but the question, and that was answered
+      Close(open.run.id);
       return;
     }
   }
@@ -52,7 +64,13 @@ void EngineState::Wait(OpenRun& open, const Decision& decision) {
   pending.ticket = open.answer_ticket = next_ticket++;
   pending.runs.push_back(open.run.id);
   open.run.met = met;
-  Call(NoteDecisionCall{std::move(row), std::move(met)}, std::move(pending));
+  NoteDecisionCall call{std::move(row), std::move(met)};
+  if (ShowsAnswers(open.run)) {
+    open.run.reason = decision.reason;
+    open.run.detail = open.last_text;
+    call.shown = open.last_text;
+  }
+  Call(std::move(call), std::move(pending));
 }
 
 void EngineState::FoldAll() {
@@ -69,8 +87,9 @@ void EngineState::End(OpenRun& open, const Decision& decision) {
   Ended ended = DecideEnd(facts);
   // Its cause is the last answer: which pool and holder, which file, which upstream.
   std::string detail = open.last_text;
-  if (decision.reason != Reason::kCancelled && !open.told_text.empty() && open.told_once)
-    detail = StrCat(detail, "; last: ", ReasonName(open.told_reason), ", ", open.told_text);
+  auto last = LastAnswer(open);
+  if (decision.reason != Reason::kCancelled && last && !last->second.empty())
+    detail = StrCat(detail, "; last: ", ReasonName(last->first), ", ", last->second);
   if (open.asked) RefuseAsked(open, decision.reason, detail);
   MoveRun(open, {ended.state, ended.reason, detail});
 }
@@ -87,10 +106,10 @@ MoveCall EngineState::MakeMove(OpenRun& open, RunState state, Reason reason, con
   row.to_state = RunStateName(state);
   LogDecision(row);
   move.decisions.push_back(std::move(row));
+  auto last = LastAnswer(open);
   Run before = open.run;
   open.run = move.after;
-  bool by_breaker =
-      open.told_once && open.told_reason == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
+  bool by_breaker = last && last->first == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
   bool by_person = before.state == RunState::kManualRequired;
   if (open.task != nullptr && !by_breaker && !by_person)
     AddAlert(open, AlertEventOf(state), detail, move.alerts);

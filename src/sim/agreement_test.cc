@@ -133,6 +133,7 @@ void DrawForce(Random& random, Situation& s) {
   if (s.run.state == RunState::kManualRequired ? OneIn(random, 2) : OneIn(random, 5)) {
     force.manual = true;
     force.time = s.run.state == RunState::kManualRequired || OneIn(random, 2);
+    force.pause = force.time;
     force.readiness = force.time;
     force.maintenance = force.time;
   }

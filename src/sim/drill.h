@@ -37,7 +37,7 @@ struct DrillStep {
   YamlPlace place;
 };
 struct DrillExpectation {
-  std::string what;  // "starts" "runs" "notes" "alerts" "decisions" "answers" "overlap" "gap"
+  std::string what;  // "starts" "runs" "notes" "alerts" "decisions" "audit" "answers" "overlap"
   YamlNode node;
 };
 struct Drill {

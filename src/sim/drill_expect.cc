@@ -188,6 +188,26 @@ class Expecter {
     Count(node, StrCat("at once of ", TextOf(node, "task", "*")), top);
   }
 
+  // What people did: the audit log.
+  void Audit(const YamlNode& node) {
+    Known(node, {"task", "by", "action", "reason", "detail", "count", "least", "most"});
+    Result<std::vector<AuditRow>> rows = world_.store().Audit(TextOf(node, "task", ""), "", 1000);
+    if (!rows.ok()) return Miss(node, rows.error().message());
+    int64_t count = 0;
+    std::string seen;
+    for (const AuditRow& row : *rows) {
+      seen += StrCat("\n    ", FormatUtc(row.at), " ", row.by, " ", row.action, " ", row.task, " (",
+                     row.reason, ") ", row.detail);
+      bool fits = TextOf(node, "by", row.by) == row.by && TextOf(node, "action", row.action) == row.action &&
+                  TextOf(node, "reason", row.reason) == row.reason &&
+                  row.detail.find(TextOf(node, "detail", "")) != std::string::npos;
+      if (fits) ++count;
+    }
+    size_t before = failures_.size();
+    Count(node, "audit rows", count);
+    if (failures_.size() > before) failures_.back() += StrCat("; there are:", seen.substr(0, 3000));
+  }
+
   void Answers(const YamlNode& node, const std::map<std::string, uint64_t>& asked) {
     Known(node, {"step", "kind", "text"});
     auto it = asked.find(TextOf(node, "step", ""));
@@ -230,6 +250,8 @@ void CheckExpectations(const Drill& drill, const CheckInput& input, World& world
         expecter.Decisions(node);
       else if (expectation.what == "overlap")
         expecter.Overlap(node);
+      else if (expectation.what == "audit")
+        expecter.Audit(node);
       else if (expectation.what == "answers")
         expecter.Answers(node, asked);
       else

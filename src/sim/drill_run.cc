@@ -149,7 +149,7 @@ class Runner {
   bool Manual(const DrillStep& step, const Run& run, Request& request) {
     using Verb = ManualRequest::Verb;
     if (step.act == "cancel") {
-      request.body = CancelRequest{run.id};
+      request.body = CancelRequest{run.id, run};
       return true;
     }
     static const std::map<std::string, Verb> kVerbs = {{"claim", Verb::kClaim},
@@ -162,7 +162,7 @@ class Runner {
       failures.push_back(StrCat("line ", step.place.line, ": unknown step ", step.act));
       return false;
     }
-    request.body = ManualRequest{verb->second, run.id, step.act == "supersede", run};
+    request.body = ManualRequest{verb->second, run.id, step.act == "supersede", run, step.force};
     return true;
   }
 

@@ -2,6 +2,7 @@
 // claim.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct ClaimCall {
   std::string incarnation;  // empty: of Open; another than Open's is refused, internal_invariant
   std::string boot_id;      // the same
   DecisionRow decision;     // its attempt and fence are filled in by the store
+  std::optional<AuditRow> audit = std::nullopt;  // a person's act; written where the claim is granted
 };
 struct ClaimReply {
   bool granted = false;

@@ -206,6 +206,39 @@ TEST_P(PlanContract, KeysAreUniqueInTheWholeStoreAndRunsWithoutKeyAreMany) {
   EXPECT_EQ(reply.runs.at(1).kind, PlannedReply::Kind::kCreated);
 }
 
+TEST_P(PlanContract, ARunThatIsOnlyWrittenWithItsClaimLeavesNothingWhereThatIsRefused) {
+  RunRow run = MakeRun("r1", "t", clock_.wall);
+  PlanCall call;
+  call.task = "t";
+  call.runs = {{run, MakeClaim(run, "n1"), {MakeDecision("wait", Reason::kNotDue)}, {}}};
+  PlannedRun& planned = call.runs[0];
+  planned.only_with_claim = true;
+  planned.uncount = Uncount{Reason::kSchedulerDown, "by ann", MakeDecision("note", Reason::kSchedulerDown)};
+  planned.claim->audit = AuditRow{0, clock_.wall, "ann", "trigger", "t", "r1", "why", "passed over"};
+  planned.claim->not_after = clock_.wall;
+  PlanReply reply = One<PlanReply>(call);
+  EXPECT_EQ(reply.runs.at(0).kind, PlannedReply::Kind::kRefused);
+  EXPECT_FALSE(reply.runs.at(0).claim.granted);
+  EXPECT_TRUE(LoadAll().open_runs.empty());
+  EXPECT_TRUE(reader().Decisions(DecisionFilter())->empty());
+  EXPECT_TRUE(reader().Audit("", "", 10)->empty()) << "refused, so nobody did it";
+  planned.claim->not_after = kNever;
+  EXPECT_EQ(One<PlanReply>(call).runs.at(0).kind, PlannedReply::Kind::kCreated);
+  EXPECT_EQ(Stored("r1").state, RunState::kRunning);
+  Result<std::vector<AuditRow>> audit = reader().Audit("t", "r1", 10);
+  ASSERT_EQ(audit->size(), 1u);
+  EXPECT_EQ(audit->at(0).by + audit->at(0).reason + audit->at(0).detail, "annwhypassed over");
+  run.id = "r2";
+  call.runs = {{run, MakeClaim(run, "n2"), {}, {}}};
+  call.runs[0].only_with_claim = true;
+  EXPECT_EQ(One<PlanReply>(call).runs.at(0).kind, PlannedReply::Kind::kIdentityKnown);
+  call.runs[0].run.identity = "manual/r2";
+  reply = One<PlanReply>(call);
+  EXPECT_EQ(reply.runs.at(0).kind, PlannedReply::Kind::kKeyKnown);
+  EXPECT_EQ(reply.runs.at(0).holder_reason, Reason::kAllConditionsMet);
+  EXPECT_TRUE(AllNotes().empty()) << "a person's question is no occurrence";
+}
+
 TEST_P(PlanContract, ARangeIsKeptOnceWithItsDecisionRows) {
   PlanCall call;
   call.task = "t";

@@ -26,6 +26,24 @@ class RowsContract : public StoreContract {
   using Strings = std::vector<std::string>;
 };
 
+TEST_P(RowsContract, AScheduledRunShowsItsNewestAnswerAndNoOtherRunDoes) {
+  PlanRuns({MakeRun("r1", "t", clock_.wall)});
+  NoteDecisionCall note{MakeDecision("wait", Reason::kPreconditionNotReady)};
+  note.row.run_id = "r1";
+  note.shown = "in.csv is not there";
+  CommitAll({note});
+  EXPECT_EQ(Stored("r1").reason, Reason::kPreconditionNotReady);
+  EXPECT_EQ(Stored("r1").detail, "in.csv is not there");
+  note.shown.reset();
+  note.row.reason = Reason::kPaused;
+  CommitAll({note});
+  EXPECT_EQ(Stored("r1").reason, Reason::kPreconditionNotReady);
+  CommitAll({MakeClaim(Stored("r1"), "n1")});
+  note.shown = "late";
+  CommitAll({note});
+  EXPECT_EQ(Stored("r1").reason, Reason::kAllConditionsMet) << "it runs";
+}
+
 TEST_P(RowsContract, AStartFindsWhatWasWrittenAndEndsTheLeasesOfTheDead) {
   RunningRun("r1", "t");
   clock_.Pass(Seconds(5));

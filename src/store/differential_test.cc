@@ -248,6 +248,7 @@ class Caller {
     for (int i = Int(0, 3); i > 0; --i) {
       RunRow run = Chance(90) ? Fresh(call.task, call.value) : Fresh(Task(), Value());
       call.runs.push_back({run, Maybe(Claim(run)), Decisions(), Alerts()});
+      call.runs.back().only_with_claim = Chance(20);
       if (Chance(20)) call.runs.back().uncount = Uncount{AnyReason(), "by hand", Decision()};
     }
     if (Chance(30)) {
@@ -288,6 +289,7 @@ class Caller {
     for (const char* pool : {"p1", "p2"}) {
       if (Chance(20)) claim.pools.emplace_back(pool, Int(0, 3));
     }
+    if (Chance(20)) claim.audit = AuditRow{0, Due(), "ann", "trigger", run.task, run.id, "why", "over it"};
     claim.decision = Decision();
     return claim;
   }
@@ -348,7 +350,8 @@ class Caller {
       case 2:
         return FoldCall{random_.Between(1, disk_.next_decision), Due(), random_.Between(0, 3)};
       case 3:
-        return NoteDecisionCall{Decision(), Chance(20) ? Met() : ""};
+        return NoteDecisionCall{Decision(), Chance(20) ? Met() : "",
+                                Chance(50) ? std::optional<std::string>("shown") : std::nullopt};
       case 4:
         return AlertsCall{Alerts()};
       default:

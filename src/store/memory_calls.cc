@@ -86,6 +86,7 @@ ClaimReply MemoryStore::ClaimRun(const ClaimCall& call, MemoryRun& stored) {
     disk_->pool_last_start[pool] = now_.wall;
   }
   WriteDecision(DecisionOf(call, run), &run);
+  if (call.audit) WriteAudit(*call.audit);
   return Granted(run, now_);
 }
 
@@ -174,11 +175,20 @@ PlannedReply MemoryStore::PlanOne(const PlannedRun& planned) {
   } else if (run.key && disk_->keys.contains(*run.key)) {
     reply.kind = PlannedReply::Kind::kKeyKnown;
     reply.holder = disk_->keys.at(*run.key);
-    WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
+    if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
   }
   if (reply.kind != PlannedReply::Kind::kCreated) {
     reply.holder_state = disk_->runs.at(reply.holder).run.state;
+    reply.holder_reason = disk_->runs.at(reply.holder).run.reason;
     return reply;
+  }
+  if (planned.only_with_claim) {
+    Run tried = AsPlanned(run, now_);
+    if (planned.claim) reply.claim = CheckClaim(*planned.claim, &tried, disk_->owner, now_, *this);
+    if (!reply.claim.granted) {
+      reply.kind = PlannedReply::Kind::kRefused;
+      return reply;
+    }
   }
   auto [place, fresh] = disk_->runs.try_emplace(run.id);
   CHECK(fresh);  // ids are random and long; two alike are our mistake

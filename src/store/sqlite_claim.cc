@@ -265,6 +265,7 @@ void SqliteCalls::WriteAttempt(const ClaimCall& call, const Head& granted) {
   }
   if (run.attempts == 1) WriteStart(run.task, run.value);
   WriteDecision(DecisionOf(call, run), &granted);
+  if (call.audit) WriteAudit(*call.audit);
 }
 
 ClaimReply SqliteCalls::Call(const ClaimCall& call) {

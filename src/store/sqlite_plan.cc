@@ -23,7 +23,7 @@ ON CONFLICT DO NOTHING
 )sql";
 
 constexpr const char* kFindIdentity = R"sql(
-SELECT id, state
+SELECT id, state, reason
 FROM run
 WHERE task = ?
   AND value = ?
@@ -31,7 +31,7 @@ WHERE task = ?
 )sql";
 
 constexpr const char* kFindKey = R"sql(
-SELECT id, state
+SELECT id, state, reason
 FROM run
 WHERE key = ?
 )sql";
@@ -115,24 +115,27 @@ constexpr const char* kFindOneRun = "SELECT " DC_RUN_COLUMNS DC_RUN_FROM "WHERE 
 
 }  // namespace
 
-PlannedReply SqliteCalls::Known(const Run& run) {
+// Who has the identity or the key; kRefused where nobody has.
+PlannedReply SqliteCalls::Known(const PlannedRun& planned) {
+  const Run& run = planned.run;
   PlannedReply reply;
   reply.kind = PlannedReply::Kind::kIdentityKnown;
   auto take_holder = [&](Take& take) {
     reply.holder = take.Text();
     reply.holder_state = take.Name(RunStateFromName, RunState::kManualRequired);
+    reply.holder_reason = take.Name(ReasonFromName, Reason::kInternalInvariant);
   };
   if (session_.One(
           kFindIdentity, [&](Put& put) { put << run.task << run.value << run.identity; }, take_holder)) {
     return reply;
   }
+  reply.kind = PlannedReply::Kind::kRefused;
   if (!session_.One(
           kFindKey, [&](Put& put) { put << run.key; }, take_holder)) {
-    CHECK(session_.failed());  // ids are random and long; two alike are our mistake
     return reply;
   }
   reply.kind = PlannedReply::Kind::kKeyKnown;
-  WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
+  if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
   return reply;
 }
 
@@ -157,6 +160,11 @@ PlannedReply SqliteCalls::PlanOne(const PlannedRun& planned) {
       reply.claim = Granted(run, now_);
     }
   }
+  if (planned.only_with_claim && !reply.claim.granted) {
+    PlannedReply refused = Known(planned);
+    if (refused.kind == PlannedReply::Kind::kRefused) refused.claim = reply.claim;
+    return refused;
+  }
   session_.Exec(kInsertRun, [&](Put& put) {
     PutRun(put, run);
     if (run.state == RunState::kRunning) {
@@ -167,7 +175,12 @@ PlannedReply SqliteCalls::PlanOne(const PlannedRun& planned) {
     put << run.lease_until;
   });
   if (session_.failed()) return reply;
-  if (session_.changes() == 0) return Known(run);
+  if (session_.changes() == 0) {
+    reply = Known(planned);
+    // Ids are random and long; two alike are our mistake.
+    CHECK(session_.failed() || reply.kind != PlannedReply::Kind::kRefused);
+    return reply;
+  }
   head.seq = session_.last_insert_id();
   reply.decision_id = WriteDecisions(planned.decisions, head);
   WriteAlerts(planned.alerts);

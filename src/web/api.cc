@@ -188,6 +188,10 @@ void Api::Work() {
     }
     if (reader == nullptr) {
       Result<std::unique_ptr<StoreReader>> made = backend_.NewReader();
+      if (!made.ok() && job->act) {
+        AskAboutRun(*job, nullptr);
+        continue;
+      }
       if (!made.ok()) {
         const std::string why = backend_.health().store_problem;
         job->reply(Problem(503, why.empty() ? made.error().message() : why));
@@ -195,11 +199,26 @@ void Api::Work() {
       }
       reader = std::move(made).value();
     }
+    if (job->act) {
+      AskAboutRun(*job, reader.get());
+      if (!backend_.health().store_problem.empty()) reader.reset();
+      continue;
+    }
     HttpResponse response = ReadPath(job->query, backend_, *reader);
     // A store that was swapped or repaired is opened anew; one that is away may be another when it is back.
     if (response.status >= 500 || !backend_.health().store_problem.empty()) reader.reset();
     job->reply(std::move(response));
   }
+}
+
+void Api::AskAboutRun(const Job& job, StoreReader* reader) {
+  HttpResponse refusal;
+  std::optional<Request> request = ActOnRun(job.query, reader, &refusal);
+  if (!request) {
+    job.reply(std::move(refusal));
+    return;
+  }
+  backend_.Ask(std::move(*request), [reply = job.reply](Answer answer) { reply(OfAnswer(answer)); });
 }
 
 Answer AskAndWait(Backend& backend, Request request) {
@@ -239,14 +258,12 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
     reply(Problem(act.error().message().starts_with("no such path") ? 404 : 400, act.error().message()));
     return;
   }
-  if (act->supersede_run.empty()) {
+  if (act->about_run.empty()) {
     backend_.Ask(std::move(act->request), answered);
     return;
   }
-  // The run to be replaced is over, so only the store has it: a worker reads it first.
-  ApiQuery later = query;
-  later.path = StrCat("supersede:", act->supersede_run);
-  if (!jobs_.Push({std::move(later), reply})) reply(Problem(503, "the daemon is stopping"));
+  // A run that is over is in the store only: a worker reads it first.
+  if (!jobs_.Push({query, reply, true})) reply(Problem(503, "the daemon is stopping"));
 }
 
 }  // namespace duecourse

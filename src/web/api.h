@@ -40,8 +40,10 @@ class Api {
   struct Job {
     ApiQuery query;
     HttpReply reply;
+    bool act = false;  // not a GET path: an act on a run, asked when that was read
   };
   void Work();
+  void AskAboutRun(const Job& job, StoreReader* reader);
   void Act(const ApiQuery& query, HttpReply reply);
 
   Backend& backend_;
@@ -62,9 +64,12 @@ std::string BodyFault(const ApiQuery& query);
 // POST paths as requests for the engine; an error is a usage error.
 struct ApiAct {
   Request request;
-  std::string supersede_run;  // rerun --supersede: the run to be read first
+  std::string about_run;  // the run it is about, read first: one that is over only the store has
 };
 Result<ApiAct> ActOf(const ApiQuery& query);
+// The act of that query with its run as the store has it; nothing, and `refusal`, where it has none. Without a
+// reader (the store does not answer) it is asked as it is, but for what needs the row.
+std::optional<Request> ActOnRun(const ApiQuery& query, StoreReader* reader, HttpResponse* refusal);
 std::string MetricsText(Backend& backend);
 Answer AskAndWait(Backend& backend, Request request);
 

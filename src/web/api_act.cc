@@ -80,6 +80,7 @@ Result<ApiAct> ActOf(const ApiQuery& query) {
   } else if (query.path == "/api/v1/cancel") {
     if (run_id.empty()) return Error("say which run: \"run_id\"");
     act.request.body = CancelRequest{run_id};
+    act.about_run = run_id;
     return act;
   } else if (query.path.starts_with("/api/v1/manual/")) {
     static const std::pair<const char*, ManualRequest::Verb> kVerbs[] = {
@@ -90,8 +91,11 @@ Result<ApiAct> ActOf(const ApiQuery& query) {
     if (run_id.empty()) return Error("say which run: \"run_id\"");
     for (const auto& [name, verb] : kVerbs) {
       if (query.path != StrCat("/api/v1/manual/", name)) continue;
-      ManualRequest manual{verb, run_id, body.Get("supersede").AsBool(), std::nullopt};
-      if (manual.supersede) act.supersede_run = run_id;
+      ManualRequest manual{verb, run_id, body.Get("supersede").AsBool(), std::nullopt,
+                           body.Get("force").AsBool()};
+      if (verb != ManualRequest::Verb::kRerun && (manual.supersede || manual.force))
+        return Error("supersede and force are of rerun only");
+      act.about_run = run_id;
       act.request.body = manual;
       return act;
     }
@@ -99,6 +103,35 @@ Result<ApiAct> ActOf(const ApiQuery& query) {
   if (!request.ok()) return request.error();
   act.request = std::move(request).value();
   return act;
+}
+
+std::optional<Request> ActOnRun(const ApiQuery& query, StoreReader* reader, HttpResponse* refusal) {
+  Result<ApiAct> act = ActOf(query);
+  if (!act.ok()) {
+    *refusal = Problem(400, act.error().message());
+    return std::nullopt;
+  }
+  auto* manual = std::get_if<ManualRequest>(&act->request.body);
+  RunFilter filter;
+  filter.run_id = act->about_run;
+  filter.limit = 1;
+  Result<std::vector<Run>> runs = Error("the store does not answer");
+  if (reader != nullptr) runs = reader->Runs(filter);
+  if (!runs.ok()) {
+    if (manual == nullptr || !manual->supersede) return std::move(act->request);
+    *refusal = Problem(503, runs.error().message());
+    return std::nullopt;
+  }
+  if (runs->empty()) {
+    *refusal = Problem(404, StrCat("there is no run ", act->about_run));
+    return std::nullopt;
+  }
+  if (manual != nullptr) {
+    manual->stored = runs->front();
+  } else {
+    std::get<CancelRequest>(act->request.body).stored = runs->front();
+  }
+  return std::move(act->request);
 }
 
 }  // namespace duecourse

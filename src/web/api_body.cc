@@ -40,7 +40,7 @@ const std::vector<Body>& Bodies() {
         {"remove", 0}}},
       {"/api/v1/pause", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
       {"/api/v1/resume", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
-      {"/api/v1/manual/", {kBy, kReason, kRunId, {"supersede", 0}}},
+      {"/api/v1/manual/", {kBy, kReason, kRunId, {"supersede", 0}, {"force", 0}}},
       {"/api/v1/reload", {kBy, kReason, {"dry_run", 0}, {"confirm", 0}}},
       {"/api/v1/alerts/test", {kBy, kReason, {"owner", kNameMax, true}, {"level", kTimeMax}}},
   };

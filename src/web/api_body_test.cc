@@ -50,6 +50,7 @@ TEST(ApiBody, AMemberThatIsMissingUnknownOfAnotherTypeOrTooLongIsNamed) {
       {"/api/v1/cancel", R"({"by": "ann"})", "\"run_id\" is missing"},
       {"/api/v1/manual/rerun", by + R"("run_id": "r1", "supersede": {}})", "true or false, not an object"},
       {"/api/v1/manual/rerun", by + R"("run_id": "r1", "supersede": true, "reason": "x"})", ""},
+      {"/api/v1/manual/rerun", by + R"("run_id": "r1", "force": true, "reason": "x"})", ""},
   };
   for (const Row& row : rows) {
     const std::string fault = FaultOf(row.path, row.body);

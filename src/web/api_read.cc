@@ -212,24 +212,6 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
   return JsonResponse(200, Json::MakeObject().Set("tasks", std::move(list)));
 }
 
-HttpResponse RerunUnderNewKey(const ApiQuery& query, Backend& backend, StoreReader& reader) {
-  ApiQuery original = query;
-  original.path = "/api/v1/manual/rerun";
-  Result<ApiAct> act = ActOf(original);
-  if (!act.ok()) return Problem(400, act.error().message());
-  RunFilter filter;
-  filter.run_id = act->supersede_run;
-  filter.limit = 1;
-  Result<std::vector<Run>> runs = reader.Runs(filter);
-  if (!runs.ok()) return Problem(503, runs.error().message());
-  if (runs->empty()) return Problem(404, StrCat("there is no run ", act->supersede_run));
-  std::get<ManualRequest>(act->request.body).stored = runs->front();
-  Answer answer = AskAndWait(backend, std::move(act->request));
-  if (answer.kind == Answer::Kind::kProblem && answer.request_id == 0 && answer.body.Get("reason").is_null())
-    answer.message += "; it may still happen: look at the run before you ask again";
-  return OfAnswer(answer);
-}
-
 HttpResponse Rules(StoreReader& reader) {
   return ListOf("versions", reader.RuleVersions(100), [](const RuleVersion& version) {
     Json out = Json::MakeObject();
@@ -283,7 +265,6 @@ HttpResponse Alerts(Params& params, StoreReader& reader) {
 HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& reader) {
   Params params(query);
   const std::string kRun = "/api/v1/runs/";
-  if (query.path.starts_with("supersede:")) return RerunUnderNewKey(query, backend, reader);
   if (query.path == "/api/v1/tasks") return Tasks(backend, reader);
   if (query.path == "/api/v1/runs") return Runs(params, backend, reader);
   if (query.path == "/api/v1/decisions") return Decisions(params, backend, reader);

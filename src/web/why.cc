@@ -14,16 +14,22 @@ constexpr int kRowsShown = 400;
 
 class Story {
  public:
-  Story(const Task& task, StoreReader& reader) : task_(task), rule_(task.rule()), reader_(reader) {}
+  // Without a rule (it was removed) the store's rows are told all the same, in UTC.
+  Story(const std::string& id, const Task* task, StoreReader& reader)
+      : id_(id), gone_(task == nullptr), rule_(task == nullptr ? NoRule() : task->rule()), reader_(reader) {}
 
   void Head(std::optional<CivilDay> date) {
-    Add(StrCat(task_.id, date ? StrCat(", ", FormatDay(*date)) : "", " (", zone().name(), ")"));
+    Add(StrCat(id_, date ? StrCat(", ", FormatDay(*date)) : "", " (", zone().name(), ")"));
     if (!rule_.why.empty()) Add(StrCat("  why it exists: ", ShowBytes(rule_.why, false)));
-    if (!rule_.enabled) Add("  it is not enabled");
+    if (gone_) {
+      Add("  its rule was removed: nothing new is planned; what still waits for a person is theirs to end");
+    } else if (!rule_.enabled) {
+      Add("  it is not enabled");
+    }
   }
 
   Status OneRun(const Run& run) {
-    zone_ = ScheduleOfValue(run.value).zone;
+    if (!gone_) zone_ = ScheduleOfValue(run.value).zone;
     Add("");
     Add(StrCat("run ", run.id, run.value.empty() ? "" : StrCat(" (", run.value, ")")));
     Add(StrCat("  key     ", run.key ? ShowBytes(*run.key, false) : "none"));
@@ -54,6 +60,11 @@ class Story {
 
   // What the engine holds: what it waits for now, when it is asked again, what is due next.
   void Live(const Json& live) {
+    if (live.Has("store_away_since")) {
+      Add("");
+      Add(StrCat("now: the store has taken nothing since ", LocalText(live.Get("store_away_since").AsString()),
+                 ": nothing is planned and nothing starts until it does"));
+    }
     for (const Json& value : live.Get("values").AsArray()) {
       for (const Json& open : value.Get("open").AsArray()) {
         if (open.Get("state").AsString() == "running" || open.Get("state").AsString() == "manual_required")
@@ -83,7 +94,15 @@ class Story {
   const std::string& text() const { return text_; }
 
  private:
-  const Zone& zone() const { return zone_ ? *zone_ : ScheduleOf(rule_, 0).zone; }
+  static const RuleBody& NoRule() {
+    static const RuleBody kNone;
+    return kNone;
+  }
+  const Zone& zone() const {
+    if (zone_) return *zone_;
+    static const Zone kUtc = Zone::Utc();
+    return gone_ ? kUtc : ScheduleOf(rule_, 0).zone;
+  }
   const Schedule& ScheduleOfValue(const std::string& value) const {
     size_t index = 0;
     FindValue(rule_, value, &index);
@@ -140,17 +159,19 @@ class Story {
     }
     Add(StrCat("  it is ", RunStateName(run.state), " (", ReasonName(run.reason), ") since ",
                Local(run.state_since), "; ", run.attempts, run.attempts == 1 ? " attempt" : " attempts", ", ",
-               run.counted, " of ", rule_.retry.max_total_attempts, " counted"));
+               run.counted, gone_ ? "" : StrCat(" of ", rule_.retry.max_total_attempts), " counted"));
     if (run.next_at) Add(StrCat("  next: again at ", Local(*run.next_at)));
     if (run.state == RunState::kManualRequired) {
-      Add(StrCat("  next: nothing until a person acts: duecourse manual claim ", run.id,
+      Add(StrCat("  next: nothing until a person acts: duecourse manual ",
+                 gone_ ? "resolve | skip " : "claim | rerun | resolve | skip ", run.id,
                  " --by NAME --reason \"…\""));
     }
     if (!run.superseded_by.empty()) Add(StrCat("  it gave way to run ", run.superseded_by));
     if (!run.supersedes.empty()) Add(StrCat("  it repeats run ", run.supersedes));
   }
 
-  const Task& task_;
+  const std::string id_;
+  const bool gone_;
   const RuleBody& rule_;
   StoreReader& reader_;
   std::optional<Zone> zone_;
@@ -189,12 +210,12 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
   Request request;
   request.body = ExplainRequest{task_id};
   Answer live = AskAndWait(backend, request);
-  if (task == nullptr)
-    return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
-  Story story(*task, reader);
-  story.Head(date);
   Result<std::vector<Run>> runs = RunsToTell(task_id, date, reader);
   if (!runs.ok()) return Problem(503, runs.error().message());
+  if (task == nullptr && runs->empty())
+    return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
+  Story story(task_id, task, reader);
+  story.Head(date);
   Json list = Json::MakeArray();
   std::reverse(runs->begin(), runs->end());
   for (const Run& run : *runs) {
@@ -202,7 +223,7 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
     if (!told.ok()) return Problem(503, told.error().message());
     list.Add(RunToJson(run, *rules));
   }
-  const Zone& zone = ScheduleOf(task->rule(), 0).zone;
+  const Zone& zone = task == nullptr ? Zone::Utc() : ScheduleOf(task->rule(), 0).zone;
   Instant from = date ? zone.Lookup({*date, 0}).first : backend.now() - Days(7);
   Instant until = date ? zone.Lookup({*date + 2, 0}).first : kNever;
   Result<std::vector<Note>> notes = reader.Notes(task_id, from, until, 50);
