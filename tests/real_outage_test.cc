@@ -212,6 +212,23 @@ TEST_F(Outage, TheLastHeartbeatBeforeAKillIsWhatALostAttemptTells) {
       << daemon.Cli({"why", "a"}).out;
 }
 
+TEST_F(Outage, WhatThereIsNotIsSaidAndWritesNothing) {
+  Begin();
+  const std::string run = daemon.Runs("once").at(0).Get("run_id").AsString();
+  EXPECT_EQ(daemon.Status("/api/v1/runs/"), 404);
+  for (const char* attempt : {"0", "2", "1001", "4294967297", "9223372036854775806"})
+    EXPECT_EQ(daemon.Status(StrCat("/api/v1/runs/", run, "/output?attempt=", attempt)), 404) << attempt;
+  for (const char* attempt : {"x", "-1"})
+    EXPECT_EQ(daemon.Status(StrCat("/api/v1/runs/", run, "/output?attempt=", attempt)), 400) << attempt;
+  ProgramResult logs = daemon.Cli({"logs", run, "--attempt", "99"});
+  EXPECT_EQ(logs.code, 1);
+  EXPECT_NE(logs.err.find("has no attempt 99"), std::string::npos) << logs.err;
+  ProgramResult past = daemon.Cli({"trigger", "tick", "--at", "1970-01-05T00:00:00Z", "--by", "ann"});
+  EXPECT_EQ(past.code, 2) << past.out << past.err;
+  EXPECT_NE(past.err.find("before the rule was in force"), std::string::npos) << past.err;
+  EXPECT_EQ(daemon.Get("/api/v1/runs?to=1971-01-01").Get("runs").AsArray().size(), 0u);
+}
+
 // ---- starts
 TEST(Start, ThatIsRefusedLeavesNoStoreBehind) {
   int port = 0;
