@@ -430,6 +430,51 @@ TEST(Engine, ATriggerOfARunThatRunsIsRefused) {
   EXPECT_EQ(bench.answers[0].body.Get("reason").AsString(), "lock_occupied");
 }
 
+TEST(Engine, AQuestionBesideTheScheduleIsNowhereUntilItsClaimIsStored) {
+  const char* file = ", preconditions: [{type: file, path: in.csv, must_exist: true}]";
+  Bench bench(RulesOf("tasks:\n" + Rule("a", file)));
+  bench.Step(kDue - Hours(1));
+  bench.Settle();
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, true, false});
+  bench.Settle();
+  EXPECT_TRUE(bench.disk->runs.empty()) << "it is being looked at";
+  EXPECT_TRUE(bench.disk->audit.empty());
+  bench.Ask(8, ExplainRequest{"a"});
+  ASSERT_EQ(bench.answers.size(), 1u);
+  EXPECT_TRUE(bench.answers[0].body.Get("values").AsArray()[0].Get("open").AsArray().empty());
+  bench.Resync(false);
+  ASSERT_EQ(bench.answers.size(), 2u) << "nobody is left without an answer";
+  EXPECT_EQ(bench.answers[1].request_id, 7u);
+  EXPECT_TRUE(bench.disk->runs.empty());
+}
+
+TEST(Engine, WhoAsksWhileTheStoreIsAwayIsToldSo) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Step(kDue + Seconds(1), {StoreTrouble{false, StoreFault()}});
+  bench.Ask(7, ExplainRequest{"a"});
+  ASSERT_EQ(bench.answers.size(), 1u);
+  const Json& body = bench.answers[0].body;
+  EXPECT_TRUE(body.Has("store_away_since"));
+  EXPECT_EQ(body.Get("values").AsArray()[0].Get("open").AsArray()[0].Get("reason").AsString(),
+            "store_unavailable");
+}
+
+TEST(Engine, ATaskWhoseRuleWasRemovedIsListedWhileARunOfItIsOpen) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.Reload("tasks:\n" + Rule("a"));
+  bench.Settle();
+  bench.answers.clear();
+  bench.Ask(7, TasksRequest{});
+  ASSERT_EQ(bench.answers.size(), 1u);
+  const Json::Array& tasks = bench.answers[0].body.Get("tasks").AsArray();
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_TRUE(tasks[1].Get("removed").AsBool());
+  EXPECT_EQ(tasks[1].Get("open").AsArray().size(), 1u);
+}
+
 TEST(Engine, ACancelIsInTheStoreBeforeItIsAnswered) {
   Bench bench(RulesOf("tasks:\n" + Rule("a")));
   bench.Step(kDue);
