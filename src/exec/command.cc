@@ -40,7 +40,7 @@ void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
     }
     // Not from here: whoever calls Kill may hold what the sink needs.
     pool_.Post(MakeJob([this, ref, why] {
-      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
+      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
                                                        slots_.count(), " command slots")));
     }));
     return;
@@ -71,7 +71,7 @@ void CommandRunner::Launch(StartRequest request, int tries) {
     kill = places_.at(AttemptName(ref)).kill;
   }
   if (kill.has_value())
-    return End(ref, NotStartedEnding(StrCat(KillWhyName(*kill), " before it was started")));
+    return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was started")));
   Launcher::Launched launched = launcher_.Launch(request);
   if (Ending* ending = std::get_if<Ending>(&launched)) return End(ref, std::move(*ending));
   if (auto* child = std::get_if<std::unique_ptr<Child>>(&launched)) return OnRunning(std::move(*child));

@@ -93,7 +93,7 @@ void Describe(const Child& child, Ending& ending) {
     ending.summary = StrCat("ended after its time-out of ", FormatMillis(child.timeout), " (", how, ")");
   } else {
     ending.kind = Ending::Kind::kKilled;
-    ending.summary = StrCat("stopped: ", KillWhyName(*child.kill), " (", how, ")");
+    ending.summary = StrCat("stopped: ", KillWhyText(*child.kill), " (", how, ")");
   }
 }
 
@@ -135,6 +135,22 @@ const char* KillWhyName(KillWhy why) {
       return "window_end";
     case KillWhy::kShutdown:
       return "shutdown";
+  }
+  return "";
+}
+
+const char* KillWhyText(KillWhy why) {
+  switch (why) {
+    case KillWhy::kTimeout:
+      return "its time was up";
+    case KillWhy::kCancelled:
+      return "cancelled";
+    case KillWhy::kLeaseLost:
+      return "its lease was lost";
+    case KillWhy::kWindowEnd:
+      return "its window ended";
+    case KillWhy::kShutdown:
+      return "the daemon stopped";
   }
   return "";
 }

@@ -46,6 +46,7 @@ class Finisher {
 };
 
 const char* KillWhyName(KillWhy why);  // "window_end"
+const char* KillWhyText(KillWhy why);  // for people, a clause: "its window ended"
 // "mytool" out of what a shell says when it finds no command; empty where it says nothing of the kind.
 std::string CommandOfShellMessage(std::string_view err_tail, std::string_view complaint);
 

@@ -43,7 +43,7 @@ void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
       places_.erase(AttemptName(ref));
     }
     pool_.Post(MakeJob([this, ref, why] {
-      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyName(why), " while it waited for one of the ",
+      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
                                                        slots_.count(), " HTTP slots")));
     }));
     return;
@@ -70,7 +70,7 @@ void HttpRunner::Begin(StartRequest request) {
     MutexLock lock(mutex_);
     kill = places_.at(AttemptName(ref)).kill;
   }
-  if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyName(*kill), " before it was sent")));
+  if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was sent")));
   if (!guard_fault_.empty()) return End(ref, ConfigurationEnding("http_allow", guard_fault_));
   Result<HttpClientCall> call = BuildCall(request, options_.exec.store_id);
   if (!call.ok()) return End(ref, ConfigurationEnding("request_unusable", Redact(call.error().message())));

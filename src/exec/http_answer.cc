@@ -195,7 +195,7 @@ Ending EndingOfAnswer(const AnswerFacts& facts) {
       .Set("duration_ms", result.elapsed.count);
   if (facts.kill.has_value() && result.error == HttpError::kCancelled) {
     ending.kind = *facts.kill == KillWhy::kTimeout ? Ending::Kind::kTimeout : Ending::Kind::kKilled;
-    ending.summary = StrCat("the request was dropped: ", KillWhyName(*facts.kill));
+    ending.summary = StrCat("the request was dropped: ", KillWhyText(*facts.kill));
     ending.detail.Set("kill", Json::MakeObject().Set("why", KillWhyName(*facts.kill)));
     return ending;
   }

@@ -398,6 +398,8 @@ TEST_F(HttpTest, WhoFindsNoSlotWaitsItsTurn) {
   for (int i = 2; i <= 4; ++i) executor().Start(Request(StrCat("r", i), Url("/now")));
   executor().Kill({"r3", 1, 1}, KillWhy::kWindowEnd);
   EXPECT_EQ(sink_.Ended("r3").kind, Ending::Kind::kNotStarted);
+  EXPECT_EQ(sink_.Ended("r3").summary,
+            "not started: its window ended while it waited for one of the 1 HTTP slots");
   const int64_t until = MonotonicMicros() + kTestPatienceMs * 1000;
   for (bool asked = false; !asked && MonotonicMicros() < until;) {
     MutexLock lock(mutex);

@@ -57,7 +57,7 @@ void NoopRunner::End(const AttemptRef& ref, Ending ending) {
 void NoopRunner::Kill(const AttemptRef& ref, KillWhy why) {
   Ending ending;
   ending.kind = why == KillWhy::kTimeout ? Ending::Kind::kTimeout : Ending::Kind::kKilled;
-  ending.summary = StrCat("stopped: ", KillWhyName(why));
+  ending.summary = StrCat("stopped: ", KillWhyText(why));
   pool_.Post(MakeJob([this, ref, ending] { End(ref, ending); }));
 }
 

@@ -240,7 +240,8 @@ class SharingProber : public Prober {
     const std::string after = FormatMillis(request.timeout);
     if (end == LookEnd::kNoThread) {
       return {Answer::kCheckFailed, "timed_out",
-              StrCat("check could not begin within ", after, ": ", workers.hanging(), " others hang")};
+              StrCat("check could not begin within ", after, ": the threads for it are busy, ",
+                     workers.hanging(), " of them with checks that hang")};
     }
     return {Answer::kCheckFailed, "timed_out",
             StrCat("check timed out after ", after, ": ", name, " does not answer (a dead mount?)")};
