@@ -21,6 +21,7 @@ std::string Text(const std::string& id, const std::string& title, const Json& bo
   AddLine(text, "what", body.Get("what").AsString());
   AddLine(text, "next", body.Get("next").AsString());
   AddLine(text, "run", body.Get("run_id").AsString());
+  AddLine(text, "value", body.Get("value").AsString());
   AddLine(text, "key", body.Get("key").AsString());
   if (body.Has("due")) {
     AddLine(text, "due",

@@ -133,6 +133,17 @@ Json Steps(const AlertFacts& facts) {
   return steps;
 }
 
+// The zone of the run's own value, where each has its own. A value that the rule has no more is told in UTC.
+Zone ZoneOf(const AlertFacts& facts) {
+  if (facts.task == nullptr) return Zone::Utc();
+  const RuleBody& rule = facts.task->rule();
+  if (!rule.trigger.zone_by_value || facts.run == nullptr) return rule.trigger.schedule.zone;
+  for (size_t value = 0; value < ValueCount(rule); ++value) {
+    if (ValueId(rule, value) == facts.run->value) return ScheduleOf(rule, value).zone;
+  }
+  return Zone::Utc();
+}
+
 Json FailureLines(const AlertFacts& facts) {
   constexpr size_t kLines = 3;
   Json lines = Json::MakeArray();
@@ -141,7 +152,7 @@ Json FailureLines(const AlertFacts& facts) {
       lines.Add(Shown((*facts.failure_lines)[i], kShownLine));
     }
   } else if (facts.last_failures != nullptr) {
-    const Zone zone = facts.task != nullptr ? facts.task->rule().trigger.schedule.zone : Zone::Utc();
+    const Zone zone = ZoneOf(facts);
     for (size_t i = 0; i < std::min(kLines, facts.last_failures->size()); ++i) {
       lines.Add(FailureLine((*facts.last_failures)[i], zone));
     }
@@ -152,9 +163,10 @@ Json FailureLines(const AlertFacts& facts) {
 void AddRun(const AlertFacts& facts, Json& body) {
   const Run& run = *facts.run;
   body.Set("run_id", run.id);
+  if (!run.value.empty()) body.Set("value", Shown(run.value, kShownLine));
   if (run.key.has_value()) body.Set("key", Shown(*run.key, kShownLine));
   body.Set("date", FormatDay(run.business_date));
-  const Zone zone = facts.task != nullptr ? facts.task->rule().trigger.schedule.zone : Zone::Utc();
+  const Zone zone = ZoneOf(facts);
   body.Set("due", FormatLocal(run.due, zone)).Set("zone", zone.name());
   body.Set("state", RunStateName(run.state)).Set("reason", ReasonName(run.reason));
   body.Set("attempts", run.attempts).Set("failures_in_a_row", run.failures);

@@ -313,6 +313,37 @@ Attempt FailedAttempt(int number, const std::string& summary) {
   return attempt;
 }
 
+TEST(AlertMessageTest, ARunOfAValueIsToldWithItsValueAndInItsOwnZone) {
+  auto body = std::make_shared<RuleBody>(TaskWith(AlertRule()).rule());
+  body->trigger.zone_by_value = true;
+  body->trigger.schedule.zone = *Zone::Load("Asia/Tokyo");
+  for (const char* zone : {"Asia/Tokyo", "Europe/London"}) {
+    ForEachValue value;
+    value.id = StrCat("zone=", zone);
+    value.schedule = body->trigger.schedule;
+    value.schedule->zone = *Zone::Load(zone);
+    body->for_each.push_back(value);
+  }
+  Task task = TaskWith(AlertRule());
+  task.body = body;
+  duecourse::Run run = RunIn(RunState::kManualRequired, 1);
+  run.value = "zone=Europe/London";
+  AlertFacts facts;
+  facts.event = Event::kManualRequired;
+  facts.task = &task;
+  facts.run = &run;
+  facts.episode = run.id;
+  facts.what = "exit 75";
+  const AlertDraft draft = DraftAlert(facts);
+  const AlertMessage message = MessageOf("a1", draft.level, draft.title, draft.body);
+  for (const char* part :
+       {"value    zone=Europe/London\n", "due      2025-05-31T19:00:00+01:00 (Europe/London)"})
+    EXPECT_NE(message.text.find(part), std::string::npos) << part << "\n" << message.text;
+  EXPECT_NE(draft.title.find("order_sync[zone=Europe/London] 2025-06-01"), std::string::npos) << draft.title;
+  run.value = "zone=Europe/Paris";  // the rule has it no more
+  EXPECT_NE(DraftAlert(facts).body.find("2025-05-31T18:00:00+00:00"), std::string::npos);
+}
+
 TEST(AlertMessageTest, TheTextSaysWhatAndHowToTakeOver) {
   AlertRule alerts;
   auto body = std::make_shared<RuleBody>(TaskWith(alerts).rule());

@@ -83,7 +83,7 @@ TEST_F(EnvironmentTest, Scenario60ToolsAreFoundAlongTheRulesPath) {
   Ending missing = Run(request("r4"));
   EXPECT_EQ(missing.kind, Ending::Kind::kExit);
   EXPECT_EQ(missing.code, 127);
-  EXPECT_EQ(missing.summary, "exit 127: command not found: mytool");
+  EXPECT_TRUE(missing.summary.starts_with("exit 127: command not found: mytool (looked in ")) << missing.summary;
 }
 
 TEST_F(EnvironmentTest, APathInTheCommandIsTakenFromTheWorkingFolder) {
@@ -93,6 +93,11 @@ TEST_F(EnvironmentTest, APathInTheCommandIsTakenFromTheWorkingFolder) {
   request.cwd = folder_.path();
   EXPECT_EQ(Run(std::move(request)).code, 0);
   EXPECT_EQ(OutputOf("r1").out, "here\n");
+  StartRequest elsewhere = Command("r2", {"bin/there.sh"});
+  elsewhere.cwd = folder_.path();
+  const Ending missing = Run(std::move(elsewhere));
+  EXPECT_EQ(missing.summary,
+            StrCat("exit 127: command not found: bin/there.sh (looked in ", folder_ / "bin/there.sh", ")"));
 }
 
 // 61 The job ran in whatever folder the daemon was started from
