@@ -542,7 +542,7 @@ TEST(CommandLine, AgainstADaemonEveryAnswerIsAlsoJsonAndRefusalsAreThree) {
   EXPECT_EQ(again.code, 3) << again.err;
   EXPECT_NE(again.err.find(id), std::string::npos) << "the run is not named: " << again.err;
   EXPECT_NE((again.err + again.out).find("already_done"), std::string::npos) << again.err;
-  EXPECT_EQ(daemon.Cli({"trigger", "nosuch", "--reason", "x"}).code, 2);
+  EXPECT_EQ(daemon.Cli({"trigger", "nosuch", "--reason", "x"}).code, 1);
   EXPECT_EQ(daemon.Cli({"runs", "--state", "happy"}).code, 2);
   EXPECT_EQ(daemon.Cli({"logs", "rnothing"}).code, 1);
   EXPECT_EQ(daemon.Cli({"why", "nosuch"}).code, 1);

@@ -76,7 +76,8 @@ void Explain(const Verb& verb) {
   auto list = [](const char* title, const std::vector<OptionSpec>& options) {
     if (!options.empty()) std::printf("\n%s\n", title);
     for (const OptionSpec& option : options)
-      std::printf("  %-20s %s\n", StrCat(option.name, option.takes_value ? " VALUE" : "").c_str(), option.help);
+      std::printf("  %-20s %s\n", StrCat(option.name, option.takes_value ? " VALUE" : "").c_str(),
+                  option.help);
   };
   list("options:", verb.options);
   list("options of every verb:", CommonOptions());
@@ -96,7 +97,8 @@ int RunVerb(const Verb& verb, int argc, char** argv) {
     return Usage(verb, error.what());
   }
   Args args = Collect(app, parsed);
-  if (args.positional().size() < verb.positional_least) return Usage(verb, StrCat("too little was said: ", verb.usage, " is needed"));
+  if (args.positional().size() < verb.positional_least)
+    return Usage(verb, StrCat("too little was said: ", verb.usage, " is needed"));
   if (args.positional().size() > verb.positional_most)
     return Usage(verb, StrCat("too much: ", args.positional().back()));
   std::string output = args.Get("--output", "table");

@@ -40,8 +40,8 @@ int AuditVerb(const Args& args) {
   if (!SpanOf(args, &span)) return kExitUsage;
   const std::optional<std::string> run = FindRunId(args, args.Get("--run"));
   if (!run) return kExitProblem;
-  DaemonAnswer answer =
-      Get(args, "/api/v1/audit", {{"task", args.At(0)}, {"run", *run}, {"limit", args.Get("--limit", "1000")}});
+  DaemonAnswer answer = Get(args, "/api/v1/audit",
+                            {{"task", args.At(0)}, {"run", *run}, {"limit", args.Get("--limit", "1000")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   Json kept = Json::MakeArray();

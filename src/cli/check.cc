@@ -27,7 +27,9 @@ const char* SeverityName(Finding::Severity severity) {
 }
 
 // "1 task", "2 tasks"
-std::string Counted(size_t count, const char* what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
+std::string Counted(size_t count, const char* what) {
+  return StrCat(count, " ", what, count == 1 ? "" : "s");
+}
 
 Json FindingJson(const Finding& finding) {
   Json out = Json::MakeObject();

@@ -9,7 +9,7 @@
 namespace duecourse {
 namespace {
 
-constexpr size_t kRunIdLength = 21;        // "r" and twenty hexadecimal digits
+constexpr size_t kRunIdLength = 21;         // "r" and twenty hexadecimal digits
 constexpr const char* kRunsAsked = "1000";  // a short id is looked for among the newest
 
 void Say(const Args& args, const std::string& message) {
@@ -27,9 +27,10 @@ Result<Instant> InstantOrDay(const std::string& text) {
   if (day.ok()) return Zone::Utc().Lookup({*day, 0}).first;
   Result<Instant> instant = ParseUtc(text);
   if (instant.ok()) return instant;
-  return Error(StrCat("\"", ShowBytes(text, false),
-                      "\" is neither a day (2026-12-04, which begins at 00:00 UTC) nor an instant with its zone "
-                      "(2026-12-04T09:00:00Z, 2026-12-04T09:00:00+01:00)"));
+  return Error(
+      StrCat("\"", ShowBytes(text, false),
+             "\" is neither a day (2026-12-04, which begins at 00:00 UTC) nor an instant with its zone "
+             "(2026-12-04T09:00:00Z, 2026-12-04T09:00:00+01:00)"));
 }
 
 std::optional<std::string> FindRunId(const Args& args, const std::string& text) {
@@ -42,8 +43,8 @@ std::optional<std::string> FindRunId(const Args& args, const std::string& text) 
     const std::string& id = run.Get("run_id").AsString();
     if (!id.starts_with(text)) continue;
     fitting.push_back(id);
-    told += StrCat("\n  ", id, "  ", ShowBytes(TaskAndValue(run), false), "  due ", run.Get("due_local").AsString(), "  ",
-                   run.Get("state").AsString());
+    told += StrCat("\n  ", id, "  ", ShowBytes(TaskAndValue(run), false), "  due ",
+                   run.Get("due_local").AsString(), "  ", run.Get("state").AsString());
   }
   if (fitting.empty()) return text;
   if (fitting.size() == 1) return fitting.front();
@@ -60,7 +61,8 @@ bool SayIfUnknownTask(const Args& args, const std::string& task) {
     names.push_back(known.Get("task_id").AsString());
     if (names.back() == task) return false;
   }
-  if (!Get(args, "/api/v1/runs", {{"task", task}, {"limit", "1"}}).body.Get("runs").AsArray().empty()) return false;
+  if (!Get(args, "/api/v1/runs", {{"task", task}, {"limit", "1"}}).body.Get("runs").AsArray().empty())
+    return false;
   const std::optional<std::string> nearest = Nearest(task, names);
   Say(args, StrCat("there is no task ", ShowBytes(task, false),
                    nearest ? StrCat("; did you mean ", *nearest, "?") : ""));

@@ -12,12 +12,13 @@
 
 namespace duecourse {
 
-// An instant with its zone, or a day, which is its first instant in UTC (as in the API). Errors say what is accepted.
+// An instant with its zone, or a day, which is its first instant in UTC (as in the API). Errors say what is
+// accepted.
 Result<Instant> InstantOrDay(const std::string& text);
 
-// The id of the run whose id begins with `text` (kRunPrefixLeast characters and more), asked of the daemon among the
-// newest runs. `text` itself where it is a whole id, where no run fits, or where no daemon answers: the verb's own
-// request says so then. Nothing where several fit; they are listed on standard error.
+// The id of the run whose id begins with `text` (kRunPrefixLeast characters and more), asked of the daemon
+// among the newest runs. `text` itself where it is a whole id, where no run fits, or where no daemon answers:
+// the verb's own request says so then. Nothing where several fit; they are listed on standard error.
 inline constexpr size_t kRunPrefixLeast = 6;
 std::optional<std::string> FindRunId(const Args& args, const std::string& text);
 

@@ -31,7 +31,8 @@ bool KeepsScript(const std::string& program, const std::string& option) {
 }
 
 bool IsInterpreter(const std::string& program) {
-  static const std::set<std::string> kNames = {"sh", "bash", "dash", "ksh", "zsh", "perl", "ruby", "node", "php"};
+  static const std::set<std::string> kNames = {"sh",   "bash", "dash", "ksh", "zsh",
+                                               "perl", "ruby", "node", "php"};
   return program.starts_with("python") || kNames.count(program) != 0;
 }
 
@@ -78,9 +79,8 @@ std::optional<Finding> Look(const std::vector<std::string>& argv, const Start& s
   const bool relative = argv[0].find('/') != std::string::npos;
   if (place.found == ProgramPlace::Found::kNotFound) {
     finding.id = "program_missing";
-    finding.message =
-        StrCat("there is no program ", ShowBytes(argv[0], false), " (looked in ",
-               relative ? Place(start, argv[0]) : start.path, ")");
+    finding.message = StrCat("there is no program ", ShowBytes(argv[0], false), " (looked in ",
+                             relative ? Place(start, argv[0]) : start.path, ")");
     if (!relative) finding.fix = "install it, or write its absolute path";
     if (argv[0].starts_with('/')) finding.fix = "put it there, or write where it is";
     return finding;
@@ -126,7 +126,8 @@ void OfTask(const RuleSet& set, const Task& task, const std::string& data, std::
     start.told = own ? "the task's own folder, as it has no cwd" : "its cwd";
     start.path = PathOf(rule.execution);
     start.key = "execution.command";
-    start.fix = own ? "write cwd: . for the rule file's folder, or an absolute path" : "write an absolute path";
+    start.fix =
+        own ? "write cwd: . for the rule file's folder, or an absolute path" : "write an absolute path";
     add(Look(ConstantWords(rule.execution.command), start));
   }
   for (size_t i = 0; i < rule.trigger.preconditions.size(); ++i) {

@@ -19,7 +19,8 @@ int DecisionsVerb(const Args& args) {
                              {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
-  if (answer.body.Get("decisions").AsArray().empty() && SayIfUnknownTask(args, args.At(0))) return kExitProblem;
+  if (answer.body.Get("decisions").AsArray().empty() && SayIfUnknownTask(args, args.At(0)))
+    return kExitProblem;
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
     return kExitFine;
@@ -59,9 +60,9 @@ int RunsVerb(const Args& args) {
   std::vector<std::vector<std::string>> rows = {
       {"RUN", "TASK", "DUE", "STATE", "REASON", "ATTEMPTS", "KEY", "DETAIL"}};
   for (const Json& row : answer.body.Get("runs").AsArray()) {
-    rows.push_back({row.Get("run_id").AsString(), TaskAndValue(row),
-                    row.Get("due_local").AsString(), row.Get("state").AsString(),
-                    row.Get("reason").AsString(), std::to_string(row.Get("attempts").AsInteger()),
+    rows.push_back({row.Get("run_id").AsString(), TaskAndValue(row), row.Get("due_local").AsString(),
+                    row.Get("state").AsString(), row.Get("reason").AsString(),
+                    std::to_string(row.Get("attempts").AsInteger()),
                     ShowBytes(row.Get("key").AsString(), false),
                     ShowBytes(row.Get("detail").AsString(), false)});
   }

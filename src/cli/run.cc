@@ -85,7 +85,8 @@ std::optional<size_t> ChooseValue(const RuleBody& rule, const std::string& words
     if (ValueCount(rule) == 1) return 0;
     *problem = StrCat("say which of its values, with --value:", all);
   } else {
-    *problem = StrCat(ShowBytes(words, false), fitting.empty() ? " is none of its values:" : " fits several of its values:", all);
+    *problem = StrCat(ShowBytes(words, false),
+                      fitting.empty() ? " is none of its values:" : " fits several of its values:", all);
   }
   return std::nullopt;
 }
@@ -158,8 +159,8 @@ int Try(const Args& args, const RuleSet& set, size_t value, Instant due) {
   StartRequest start =
       RenderAttempt({&set, &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
   if (!problem.empty()) return Problem(args, problem, kExitProblem);
-  std::fprintf(stderr, "duecourse run: %s%s%s for %s, key %s\n", task.id.c_str(), run.value.empty() ? "" : " ",
-               run.value.c_str(), FormatDay(run.business_date).c_str(),
+  std::fprintf(stderr, "duecourse run: %s%s%s for %s, key %s\n", task.id.c_str(),
+               run.value.empty() ? "" : " ", run.value.c_str(), FormatDay(run.business_date).c_str(),
                run.key ? run.key->c_str() : "cannot be rendered");
   Log log(clock, STDERR_FILENO, LogLevel::kError);
   auto endings = std::make_shared<Queue<Ending>>(1);
@@ -187,12 +188,13 @@ int RunVerbOnce(const Args& args) {
   Loaded loaded = LoadRules(places.load);
   for (const Finding& finding : loaded.findings) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   if (loaded.set == nullptr)
-    return args.json() ? Problem(args, StrCat(args.At(0), " cannot be read; standard error says why"), kExitProblem)
-                       : kExitProblem;
+    return args.json()
+               ? Problem(args, StrCat(args.At(0), " cannot be read; standard error says why"), kExitProblem)
+               : kExitProblem;
   if (loaded.set->tasks.size() != 1) {
-    return Problem(args,
-                   StrCat(args.At(0), " holds ", loaded.set->tasks.size(), " tasks; run tries a file with one"),
-                   kExitUsage);
+    return Problem(
+        args, StrCat(args.At(0), " holds ", loaded.set->tasks.size(), " tasks; run tries a file with one"),
+        kExitUsage);
   }
   const Task& task = loaded.set->tasks.front();
   std::string problem;

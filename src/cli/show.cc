@@ -33,13 +33,15 @@ int ShowRule(const Args& args) {
   return kExitFine;
 }
 
-// "running (claimed); 3 manual_required (failed)": alike ones are counted, and beyond a few kinds all others are.
+// "running (claimed); 3 manual_required (failed)": alike ones are counted, and beyond a few kinds all others
+// are.
 std::string OpenRuns(const std::vector<Json>& runs) {
   constexpr size_t kKindsShown = 3;
   std::vector<std::pair<std::string, size_t>> kinds;
   for (const Json& run : runs) {
     const std::string kind = StrCat(run.Get("state").AsString(), " (", run.Get("reason").AsString(), ")");
-    auto same = std::find_if(kinds.begin(), kinds.end(), [&kind](const auto& known) { return known.first == kind; });
+    auto same =
+        std::find_if(kinds.begin(), kinds.end(), [&kind](const auto& known) { return known.first == kind; });
     if (same == kinds.end()) {
       kinds.emplace_back(kind, 1);
     } else {
@@ -53,7 +55,8 @@ std::string OpenRuns(const std::vector<Json>& runs) {
       others += kinds[i].second;
       continue;
     }
-    text += StrCat(text.empty() ? "" : "; ", kinds[i].second > 1 ? StrCat(kinds[i].second, " ") : "", kinds[i].first);
+    text += StrCat(text.empty() ? "" : "; ", kinds[i].second > 1 ? StrCat(kinds[i].second, " ") : "",
+                   kinds[i].first);
   }
   return others == 0 ? text : StrCat(text, "; ", others, " more");
 }
@@ -76,8 +79,8 @@ int ShowVerb(const Args& args) {
     if (!last.empty()) last += StrCat(" (", task.Get("last_reason").AsString(), ")");
     std::string next = task.Get("removed").AsBool()    ? "rule removed"
                        : !task.Get("enabled").AsBool() ? "not enabled"
-                       : task.Get("paused").AsBool() ? "paused"
-                                                     : task.Get("next_due_local").AsString();
+                       : task.Get("paused").AsBool()   ? "paused"
+                                                       : task.Get("next_due_local").AsString();
     rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last,
                     task.Get("last_date").AsString(), open.empty() ? "-" : open, next});
   }
