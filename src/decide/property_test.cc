@@ -117,7 +117,9 @@ void CheckAllowed(const Facts& f, int round) {
       EXPECT_TRUE(f.now < f.max_delay_end && f.busy_until <= f.now) << where;
     }
   }
-  if (!f.force.pause && !rerun) EXPECT_FALSE(f.paused) << where;
+  if (!f.force.pause && !rerun) {
+    EXPECT_FALSE(f.paused) << where;
+  }
   if (!f.force.maintenance) {
     EXPECT_LE(f.maintenance_until, f.now) << where;
   }
