@@ -237,12 +237,13 @@ TEST_F(CommandTest, AGrandchildThatHidAtAGoodEndIsFoundSoonAfter) {
 TEST_F(CommandTest, KillNamesItsReasonAndComesOnce) {
   struct Row {
     KillWhy why;
-    const char* name;
+    const char* name;   // for programs
+    const char* words;  // for people
   };
-  const Row rows[] = {{KillWhy::kCancelled, "cancelled"},
-                      {KillWhy::kLeaseLost, "lease_lost"},
-                      {KillWhy::kWindowEnd, "window_end"},
-                      {KillWhy::kShutdown, "shutdown"}};
+  const Row rows[] = {{KillWhy::kCancelled, "cancelled", "cancelled"},
+                      {KillWhy::kLeaseLost, "lease_lost", "its lease was lost"},
+                      {KillWhy::kWindowEnd, "window_end", "its window ended"},
+                      {KillWhy::kShutdown, "shutdown", "the daemon stopped"}};
   int n = 0;
   for (const Row& row : rows) {
     const std::string run = StrCat("r", ++n);
@@ -255,7 +256,7 @@ TEST_F(CommandTest, KillNamesItsReasonAndComesOnce) {
     } else {
       EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
     }
-    EXPECT_NE(ending.summary.find(row.name), std::string::npos) << ending.summary;
+    EXPECT_NE(ending.summary.find(row.words), std::string::npos) << ending.summary;
     executor().Kill({run, 1, 1}, row.why);
   }
   EXPECT_TRUE(sink_.NothingEndsFor(200));
