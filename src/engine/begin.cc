@@ -41,7 +41,8 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   if (snapshot.last_alive > now + kWallSkew) SendNotice(NoticeOfLeap({now - snapshot.last_alive, true}, now));
 }
 
-void EngineState::Resync(const Snapshot& snapshot) {
+void EngineState::Resync(const Snapshot& snapshot, const std::optional<OpenReply>& reopened,
+                         RuleTexts texts) {
   AnswerUnknown();
   std::map<std::string, std::unique_ptr<OpenRun>> before = std::move(runs);
   runs.clear();
@@ -56,13 +57,35 @@ void EngineState::Resync(const Snapshot& snapshot) {
   flags.clear();
   controls.clear();
   for (auto& [name, pool] : pools) pool = PoolState();
+  DropTimersOfRows();
+  // An older copy may have been put in its place: its versions are the ones that claims are held against.
+  control_version = 0;
+  bool activate = activating;
+  if (reopened) {
+    rule_version = reopened->version;
+    activate = activate || reopened->rules_hash != rules->hash;
+  }
   Adopt(snapshot);
   waiting_lanes.clear();
-  BuildLanes(snapshot.cursors, activating, std::move(activating_texts));
+  BuildLanes(snapshot.cursors, activate, activating ? std::move(activating_texts) : std::move(texts));
   former = std::move(before);
   AdoptRuns(snapshot);
+  EndOrphans();
   former.clear();
   FlushCalls();
+}
+
+// Attempts of ours that the store knows nothing of: they have no claim any more, and what they would report
+// is nobody's.
+void EngineCore::EndOrphans() {
+  for (const auto& [id, old] : former) {
+    if (!old->executing || old->ended || old->finishing) continue;
+    const OpenRun* now_open = FindRun(id);
+    if (now_open != nullptr && now_open->executing && now_open->run.fence == old->run.fence) continue;
+    Say(LogLevel::kError, "attempt_orphaned",
+        Json::MakeObject().Set("run", id).Set("fence", old->run.fence).Set("attempt", old->run.attempts));
+    Emit(AttemptKill{{id, old->run.fence, old->run.attempts}, KillWhy::kLeaseLost});
+  }
 }
 
 // People whose answers were on their way: nobody knows whether what they asked for was stored.

@@ -210,7 +210,13 @@ void EngineState::OnClaimed(OpenRun& open, const ClaimReply& reply) {
     open.asked.reset();
   }
   open.force = Force();
-  StartAttempt(open);
+  if (!stopping) return StartAttempt(open);
+  // Granted when the drain's time was over: it never started, so it does not count.
+  Ending ending;
+  ending.kind = Ending::Kind::kNotStarted;
+  ending.summary = "not started: the daemon stops";
+  open.executing = true;
+  OnEnded({open.run.id, open.run.fence, open.run.attempts}, std::move(ending));
 }
 
 // The claim's own check said no: another run of the key, a limit, a version that moved on. Asked again with
@@ -220,9 +226,9 @@ void EngineState::OnRefused(OpenRun& open, const ClaimReply& reply) {
   ReleaseTrial(open);
   Unreserve(open);
   if (open.unwritten) {
-    RefuseAsked(open, reply.refusal,
-                reply.holder.empty() ? reply.detail
-                                     : StrCat("the claim was refused: held by run ", reply.holder));
+    RefuseAsked(
+        open, reply.refusal,
+        reply.holder.empty() ? reply.detail : StrCat("the claim was refused: held by run ", reply.holder));
     Close(open.run.id);
     return;
   }

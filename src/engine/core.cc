@@ -48,8 +48,20 @@ size_t EngineCore::held() const {
          late_counts.size() + idle_breakers.size() + waiting_lanes.size();
 }
 
+void EngineCore::DropTimersOfRows() {
+  decltype(timers) kept;
+  for (; !timers.empty(); timers.pop()) {
+    const Timer& timer = timers.top();
+    const bool of_a_row =
+        timer.kind == Timer::Kind::kRun || (timer.kind == Timer::Kind::kAlert && timer.id != kStoreAlert);
+    if (!of_a_row) kept.push(timer);
+  }
+  timers = std::move(kept);
+}
+
 void EngineCore::ArmRun(OpenRun& open, Instant at) {
-  at = std::min({at, open.stuck_at, open.renew_at});
+  at = std::min(at, open.stuck_at);
+  if (open.run.state == RunState::kRunning) at = std::min(at, open.renew_at);
   if (at >= kNever) {
     ++open.timer;  // whatever is in the queue for it is dead
     open.timer_at = kNever;

@@ -14,6 +14,8 @@
 
 namespace duecourse {
 
+using RuleTexts = std::vector<std::pair<std::string, std::string>>;  // path, text
+
 NoticeFacts NoticeOfLeap(const ClockLeapt& leap, Instant now);
 
 class EngineCore {
@@ -22,6 +24,8 @@ class EngineCore {
 
   void Arm(Timer timer);
   void ArmRun(OpenRun& open, Instant at);
+  void EndOrphans();
+  void DropTimersOfRows();  // of runs and alerts: armed again from the rows that are read
   Instant NextTimer() const;
   void Call(StoreCall call, Pending pending);
   void FlushCalls();
@@ -97,10 +101,10 @@ class EngineCore {
   bool store_told = false;
   StoreFault store_fault;
   Instant store_away_since = kNever;
-  Instant late_from = kNever;     // occurrences due at or after it are late, not missed
-  Instant last_alive = kLongAgo;  // newest instant at which a daemon was at work, before this step
+  Instant late_from = kNever;      // occurrences due at or after it are late, not missed
+  Instant last_alive = kLongAgo;   // newest instant at which a daemon was at work, before this step
   Instant found_alive = kLongAgo;  // the same as this daemon found it at its start: of the one before it
-  bool activating = false;        // a new version of the rules is on its way into the store
+  bool activating = false;         // a new version of the rules is on its way into the store
   std::vector<std::pair<std::string, std::string>> activating_texts;
   bool owed_to_person = false;  // of the plan being made: what is planned is a person's
   bool draining = false;

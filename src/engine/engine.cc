@@ -19,10 +19,12 @@ void Engine::Begin(const OpenReply& opened, const Snapshot& snapshot,
   state_->effects = nullptr;
 }
 
-void Engine::Resync(const Snapshot& snapshot, Instant now, std::vector<Effect>& effects) {
+void Engine::Resync(const Snapshot& snapshot, const std::optional<OpenReply>& reopened,
+                    std::vector<std::pair<std::string, std::string>> texts, Instant now,
+                    std::vector<Effect>& effects) {
   state_->now = now;
   state_->effects = &effects;
-  state_->Resync(snapshot);
+  state_->Resync(snapshot, reopened, std::move(texts));
   state_->effects = nullptr;
 }
 

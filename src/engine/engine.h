@@ -52,7 +52,11 @@ class Engine {
              std::vector<Effect>& effects);
   // After a commit whose outcome nobody knows: memory is laid aside for what the store says. Attempts that
   // run go on.
-  void Resync(const Snapshot& snapshot, Instant now, std::vector<Effect>& effects);
+  // `reopened`: what the store said when it was opened again, if it was; it may be an older copy of it.
+  // `texts` of the rules, where it may not hold them.
+  void Resync(const Snapshot& snapshot, const std::optional<OpenReply>& reopened,
+              std::vector<std::pair<std::string, std::string>> texts, Instant now,
+              std::vector<Effect>& effects);
   // `now`: the wall clock. Effects are appended.
   void Step(Instant now, std::vector<Event> events, std::vector<Effect>& effects);
   // When the next step is due at the latest; kNever where nothing is planned.

@@ -79,14 +79,14 @@ class Bench {
     Step(clock.wall, {StoreReplied{batch.ticket, std::move(replies)}});
   }
   // As after a commit of which nobody knows whether it happened.
-  void Resync(bool committed) {
+  void Resync(bool committed, const std::optional<OpenReply>& reopened = std::nullopt) {
     StoreFault fault;
     for (const StoreBatch& batch : batches) {
       if (committed) store_->Commit(batch.calls, fault);
     }
     batches.clear();
     std::vector<Effect> effects;
-    engine->Resync(*store_->Load(), clock.wall, effects);
+    engine->Resync(*store_->Load(), reopened, {}, clock.wall, effects);
     Take(effects);
     Step(clock.wall);
   }
@@ -312,6 +312,31 @@ TEST(Engine, ResyncKeepsWhatRunsAndTakesItsResult) {
   bench.Settle();
   EXPECT_EQ(bench.starts.size(), 1u);
   EXPECT_EQ(bench.Only().state, RunState::kSuccess);
+}
+
+// A backup that is put back under a running daemon: older than what runs, than a pause, than a reload.
+TEST(Engine, AnOlderCopyOfTheStoreIsTakenForWhatItIs) {
+  auto rules = RulesOf("tasks:\n" + Rule("a"));
+  Bench bench(rules);
+  const MemoryDisk before = *bench.disk;
+  bench.Step(kDue);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.Ask(1, PauseRequest{"label/x=y", false, false});
+  bench.Settle();
+  bench.Reload("tasks:\n" + Rule("a") + Rule("b"));
+  bench.Settle();
+  *bench.disk = before;
+  OpenReply older;
+  older.version = 1;
+  older.rules_hash = rules->hash;
+  bench.Resync(false, older);
+  ASSERT_EQ(bench.kills.size(), 1u) << "nobody holds the key of what ran";
+  EXPECT_EQ(bench.kills[0].why, KillWhy::kLeaseLost);
+  bench.Settle();
+  bench.Step(kDue + Seconds(1));
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 2u) << "claims are held against the versions of the copy";
 }
 
 TEST(Engine, ResyncStoresAResultThatNeverGotThere) {

@@ -36,6 +36,7 @@ void EngineState::OnReread(OpenRun& open, const std::vector<Run>& found) {
   KillAttempt(open, KillWhy::kLeaseLost, "the store says that this attempt is over");
   open.executing = false;
   open.inspecting = false;
+  open.renew_at = kNever;
   open.ended.reset();
   open.told_once = false;
   Unreserve(open);

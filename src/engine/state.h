@@ -23,7 +23,7 @@ class EngineState : public EngineCore {
   // ---- begin.cc: from the store's knowledge to memory
   void Begin(const OpenReply& opened, const Snapshot& snapshot,
              std::vector<std::pair<std::string, std::string>> texts);
-  void Resync(const Snapshot& snapshot);
+  void Resync(const Snapshot& snapshot, const std::optional<OpenReply>& reopened, RuleTexts texts);
   void AnswerUnknown();
   void Adopt(const Snapshot& snapshot);
   void AdoptRuns(const Snapshot& snapshot);

@@ -68,7 +68,9 @@ void HttpRunner::Begin(StartRequest request) {
   std::optional<KillWhy> kill;
   {
     MutexLock lock(mutex_);
-    kill = places_.at(AttemptName(ref)).kill;
+    auto place = places_.find(AttemptName(ref));
+    if (place == places_.end()) return;  // ended already
+    kill = place->second.kill;
   }
   if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was sent")));
   if (!guard_fault_.empty()) return End(ref, ConfigurationEnding("http_allow", guard_fault_));
@@ -110,7 +112,9 @@ void HttpRunner::Finish(const StartRequest& request, const HttpResult& result) {
   std::optional<KillWhy> kill;
   {
     MutexLock lock(mutex_);
-    kill = places_.at(AttemptName(request.ref)).kill;
+    auto place = places_.find(AttemptName(request.ref));
+    if (place == places_.end()) return;
+    kill = place->second.kill;
   }
   if (result.error == HttpError::kCancelled && !kill.has_value()) return;  // the executor itself ends
   Ending ending = EndingOfAnswer({request, result, kill, options_.clock.Wall()});

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kInputsMax =
     1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
 constexpr Millis kPruneEvery = Minutes(10);
-// Nothing is removed by a wall clock that was believed only just now: a machine that starts with a wrong hour is
-// put right within minutes, a person who set a clock wrongly notices within a day.
+// Nothing is removed by a wall clock that was believed only just now: a machine that starts with a wrong hour
+// is put right within minutes, a person who set a clock wrongly notices within a day.
 constexpr Millis kPruneAfterStart = Minutes(15);
 constexpr Millis kPruneAfterLeap = Hours(24);
 constexpr int64_t kFiguresMs = 250;  // counting walks the open runs; readers can wait
@@ -81,9 +81,13 @@ Status Daemon::Start() {
   StoreThreadSink sink;
   sink.event = [this](Event event) { Post(std::move(event)); };
   sink.resync = [this](Snapshot fresh, uint64_t epoch) {
-    inputs_.Push(Input(Resync{std::move(fresh), epoch}));
+    inputs_.Push(Input(Resync{std::move(fresh), epoch, std::exchange(reopened_, std::nullopt)}));
   };
-  auto reopen = [this](Store& again) { return OpenStore(again, /*init=*/false).status(); };
+  auto reopen = [this](Store& again) {
+    Result<OpenReply> reply = OpenStore(again, /*init=*/false);
+    if (reply.ok()) reopened_ = *reply;
+    return reply.status();
+  };
   store_ = std::make_unique<StoreThread>(std::move(store), reopen, clock_, log_, std::move(sink));
   StartWorkers();
   EngineOptions engine;
@@ -194,6 +198,8 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     LookAtClock();
     AnswerLate();
     if (GivesUp()) return;
+    // A piece at a time, so that starts in between are not held up; as many as there are.
+    if (prune_more_.exchange(false)) prune_at_ = std::min(prune_at_, clock_.Boot() + Seconds(1));
     if (clock_.Boot() >= prune_at_) Prune();
     stepping_.store(false);
     last_step_ms_.store(MonotonicMicros() / 1000);
@@ -206,7 +212,11 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   for (Input& input : inputs) {
     if (auto* resync = std::get_if<Resync>(&input)) {
       epoch_ = resync->epoch;
-      engine_->Resync(resync->snapshot, clock_.Wall(), effects);
+      const std::shared_ptr<const RuleSet> set = engine_->rules();
+      const bool other = resync->reopened && resync->reopened->rules_hash != set->hash;
+      engine_->Resync(resync->snapshot, resync->reopened,
+                      other ? TextsOf(*set) : std::vector<std::pair<std::string, std::string>>(),
+                      clock_.Wall(), effects);
       continue;
     }
     Event& event = std::get<Event>(input);
@@ -215,8 +225,6 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
       MutexLock lock(mutex_);
       stops_by_ = stop_at_;
     }
-    if (auto* offered = std::get_if<RulesOffered>(&event); offered != nullptr && !offered->dry_run)
-      offered_ = offered->rules;
     if (const auto* ended = std::get_if<AttemptEnded>(&event)) {
       Failpoint("finish.before");
       MutexLock lock(mutex_);
@@ -232,14 +240,12 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   engine_->Step(clock_.Wall(), std::move(events), effects);
   Apply(std::move(effects));
   int64_t now_ms = MonotonicMicros() / 1000;
-  if (now_ms - figures_at_ms_ < kFiguresMs && offered_ == nullptr) return;
-  figures_at_ms_ = now_ms;
+  const std::shared_ptr<const RuleSet> active = engine_->rules();
   MutexLock lock(mutex_);
+  if (now_ms - figures_at_ms_ < kFiguresMs && active == rules_) return;
+  figures_at_ms_ = now_ms;
   figures_ = engine_->figures();
-  if (offered_ != nullptr && engine_->rules() == offered_) {
-    rules_ = offered_;
-    offered_.reset();
-  }
+  rules_ = active;
 }
 
 void Daemon::LookAtClock() {
@@ -268,6 +274,7 @@ void Daemon::Prune() {
     int outputs = PruneOutputs(options_.data_folder, clock_.Wall());
     if (fault.kind != StoreFault::Kind::kNone || replies.empty()) return;
     int64_t rows = std::get<PruneReply>(replies.front()).rows;
+    prune_more_.store(rows >= call.limit);
     if (rows > 0 || outputs > 0)
       log_.Info("pruned", Json::MakeObject().Set("rows", rows).Set("outputs", outputs));
   });

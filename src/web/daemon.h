@@ -58,6 +58,7 @@ class Daemon : public Backend {
   struct Resync {
     Snapshot snapshot;
     uint64_t epoch = 0;
+    std::optional<OpenReply> reopened;
   };
   using Input = std::variant<Event, Resync>;
   struct Waiting {
@@ -113,9 +114,10 @@ class Daemon : public Backend {
   uint64_t epoch_ = 0;  // engine's thread only
   std::string store_id_;
   int64_t figures_at_ms_ = 0;               // engine's thread only
-  std::shared_ptr<const RuleSet> offered_;  // engine's thread only: not yet known to be active
   std::atomic<int64_t> last_step_ms_{0};    // monotonic, real
   std::atomic<bool> stepping_{false};
+  std::atomic<bool> prune_more_{false};
+  std::optional<OpenReply> reopened_;  // store's thread only: not yet told to the engine
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
   Instant stop_at_ = kNever;     // engine's thread only

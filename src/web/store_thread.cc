@@ -15,7 +15,7 @@ constexpr int64_t kLongPauseMs = 1'000;
 constexpr int64_t kTellEveryMs = 10'000;   // the same error, again, of a store that cannot be opened
 constexpr int64_t kDoubtEveryMs = 10'000;  // looking a store through takes time, and readers ask often
 constexpr size_t kLostTold = 50;           // results lost at the stop that are named one by one
-constexpr int64_t kBeatMs = 5'000;      // how exactly a downtime's begin is known after kill -9
+constexpr int64_t kBeatMs = 5'000;         // how exactly a downtime's begin is known after kill -9
 constexpr size_t kBatchCallsMax =
     2'000;  // one commit: 20 ms of work, so that replies do not wait for a whole queue
 
@@ -57,7 +57,8 @@ void StoreThread::Doubt(const std::string& what) {
   Run([this, what](Store&) {
     StoreFault fault;
     fault.kind = StoreFault::Kind::kCorrupt;
-    fault.message = StrCat("a reader met damage: ", what, ". Nothing starts until the store was looked through");
+    fault.message =
+        StrCat("a reader met damage: ", what, ". Nothing starts until the store was looked through");
     Refused(fault);
     if (OpenAgain()) Resync();
   });
@@ -89,13 +90,15 @@ void StoreThread::Loop() {
                  Json::MakeObject()
                      .Set("calls", given_up_)
                      .Set("error", why ? why->fault.message : "")
-                     .Set("text", "the daemon stops and the store takes nothing: what was not stored is lost; "
-                                  "attempts whose end is not known there are judged by on_lost at the next start"));
+                     .Set("text",
+                          "the daemon stops and the store takes nothing: what was not stored is lost; "
+                          "attempts whose end is not known there are judged by on_lost at the next start"));
   }
   store_->Close();
 }
 
 void StoreThread::Beat() {
+  if (must_resync_ && !Resync()) return;
   StoreFault fault = store_->Heartbeat(clock_.Wall());
   if (fault.kind == StoreFault::Kind::kNone) return Taken();
   Refused(fault);
@@ -154,6 +157,12 @@ void StoreThread::CommitAll(std::vector<Item> items) {
 // Tries until the store takes it. False only when the thread is to stop and the store still refuses.
 bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<StoreReply>& replies) {
   for (int tries = 0;; ++tries) {
+    if (must_resync_) {
+      laid_aside_ = Resync();
+      if (laid_aside_) return true;
+      if (!Pause(tries)) return false;
+      continue;
+    }
     StoreFault fault;
     replies = store_->Commit(calls, fault);
     if (fault.kind == StoreFault::Kind::kNone) {
@@ -162,11 +171,10 @@ bool StoreThread::TryCommit(const std::vector<StoreCall>& calls, std::vector<Sto
     }
     Refused(fault);
     if (fault.reopen && OpenAgain()) {
-      // Where nothing of it was written and the file is the one it was, it is simply tried again.
-      bool same = fault.kind == StoreFault::Kind::kIo && !fault.outcome_unknown;
-      if (same) continue;
-      laid_aside_ = Resync();
-      if (laid_aside_) return true;
+      // Where nothing of it was written and the file is the one it was, it is simply tried again. Else never:
+      // what was committed unseen would be committed twice.
+      must_resync_ = fault.kind != StoreFault::Kind::kIo || fault.outcome_unknown;
+      if (must_resync_ || tries == 0) continue;
     }
     if (!Pause(tries)) return false;
   }
@@ -208,14 +216,16 @@ void StoreThread::GiveUp(const std::vector<StoreCall>& calls) {
   }
 }
 
-// What the store really holds, for the engine. False where it cannot be read; then it is tried again by and
-// by.
+// What the store really holds, for the engine. False where it cannot be read; until it could be, nothing is
+// committed.
 bool StoreThread::Resync() {
+  must_resync_ = true;
   Result<Snapshot> snapshot = store_->Load();
   if (!snapshot.ok()) {
     log_.Warning("store_reload", Json::MakeObject().Set("error", snapshot.error().message()));
     return false;
   }
+  must_resync_ = false;
   Taken();
   uint64_t epoch = epoch_.fetch_add(1) + 1;
   sink_.resync(std::move(snapshot).value(), epoch);

@@ -101,6 +101,7 @@ class StoreThread {
   size_t calls_since_beat_ = 0;
   size_t calls_since_relaxed_ = kCallsToForget;  // the first time after the start, whatever that wrote
   bool laid_aside_ = false;
+  bool must_resync_ = false;  // what the engine believes may not be what is stored
   std::thread thread_;
 };
 
