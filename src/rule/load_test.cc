@@ -126,6 +126,8 @@ TEST_F(LoadFiles, WhatIsNoRegularFileIsRefusedAndNeverWaitedFor) {
 TEST_F(LoadFiles, FilesOfTheKernelAreRefusedHoweverTheyAreNamed) {
   for (const char* path :
        {"/proc/self/environ", "/dev/null", "/proc/../proc/self/maps", "/sys/power/state"}) {
+    if (std::string_view(path).starts_with("/sys") && ::access(path, F_OK) != 0)
+      continue;  // not in every root
     LoadRequest request;
     request.rules_path = path;
     Loaded loaded = LoadRules(request);

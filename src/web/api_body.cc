@@ -1,5 +1,5 @@
-// The bodies of POST: one table says which members there are, of which type and how long. What is not in it is
-// refused before anybody acts on a body that was meant otherwise.
+// The bodies of POST: one table says which members there are, of which type and how long. What is not in it
+// is refused before anybody acts on a body that was meant otherwise.
 #include <algorithm>
 
 #include "base/text.h"
@@ -32,11 +32,22 @@ struct Body {
 const std::vector<Body>& Bodies() {
   static const std::vector<Body> kBodies = {
       {"/api/v1/trigger",
-       {kBy, kReason, {"task", kNameMax, true}, {"value", kValueMax}, {"date", kTimeMax}, {"at", kTimeMax},
-        {"extra", 0}, {"force", 0}}},
+       {kBy,
+        kReason,
+        {"task", kNameMax, true},
+        {"value", kValueMax},
+        {"date", kTimeMax},
+        {"at", kTimeMax},
+        {"extra", 0},
+        {"force", 0}}},
       {"/api/v1/cancel", {kBy, kReason, kRunId}},
       {"/api/v1/flags",
-       {kBy, kReason, {"name", kNameMax, true}, {"date", kTimeMax}, {"value", kValueMax}, {"ttl", kTimeMax},
+       {kBy,
+        kReason,
+        {"name", kNameMax, true},
+        {"date", kTimeMax},
+        {"value", kValueMax},
+        {"ttl", kTimeMax},
         {"remove", 0}}},
       {"/api/v1/pause", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
       {"/api/v1/resume", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
@@ -58,11 +69,17 @@ const char* TypeOf(const Json& value) {
 std::string MemberFault(const Member& member, const Json& value) {
   const bool text = member.bytes_max > 0;
   if (text ? !value.is_string() : !value.is_bool()) {
-    return StrCat("\"", member.name, "\" must be ", text ? "a text" : "true or false", ", not ", TypeOf(value));
+    return StrCat("\"", member.name, "\" must be ", text ? "a text" : "true or false", ", not ",
+                  TypeOf(value));
   }
   if (text && value.AsString().size() > member.bytes_max) {
     return StrCat("\"", member.name, "\" has ", value.AsString().size(), " bytes; at most ", member.bytes_max,
                   " are taken");
+  }
+  // They come back on other people's terminals, and a reason may have lines.
+  const bool lines = member.name == std::string_view("reason");
+  if (text && ShowBytes(value.AsString(), lines) != value.AsString()) {
+    return StrCat("\"", member.name, "\" holds control characters");
   }
   if (member.required && value.AsString().empty()) return StrCat("\"", member.name, "\" is empty");
   return "";
@@ -83,8 +100,8 @@ std::string BodyFault(const ApiQuery& query) {
     if (member == body->members.end()) {
       std::vector<std::string> names;
       for (const Member& known : body->members) names.emplace_back(known.name);
-      return StrCat("there is no member \"", ShowBytes(name.substr(0, kNameMax), false), "\" here; known are ",
-                    Join(names, ", "));
+      return StrCat("there is no member \"", ShowBytes(name.substr(0, kNameMax), false),
+                    "\" here; known are ", Join(names, ", "));
     }
     if (std::string fault = MemberFault(*member, value); !fault.empty()) return fault;
   }
