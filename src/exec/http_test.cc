@@ -269,11 +269,12 @@ TEST_F(HttpTest, AnAnswerThatBreaksALimitOrItsFramingIsNoSuccess) {
     const char* told;
   };
   const std::string large(64u << 10, 'x');
+  // Long ones: newer versions of the library also bound their number, at 5000.
+  const std::string header = StrCat("X: ", std::string(200, 'y'), "\r\n");
   const Row rows[] = {
-      {"headers without end", "HTTP/1.1 200 OK\r\n", "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n",
-       "the answer's headers have more than"},
+      {"headers without end", "HTTP/1.1 200 OK\r\n", header.c_str(), "the answer's headers have more than"},
       {"a trailer without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
-       "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", "the answer's headers have more than"},
+       header.c_str(), "the answer's headers have more than"},
       {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", "",
        "it has two lengths, Content-Length 3 and 4"},
       {"cut off", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc", "", "no whole answer"},
