@@ -326,9 +326,9 @@ TEST(CommandLine, CheckNamesProgramsAndScriptsThatAreNotThereAndWhereItLooked) {
     std::string told;  // empty: nothing is missing
   } rows[] = {
       {"{command: [no-such-program]}", "there is no program no-such-program (looked in /usr/local/sbin:"},
-      {"{command: [bin/report]}", folder / "data/work/t/bin/report)"},
+      {"{command: [bin/report]}", folder / "data/tasks/t/bin/report)"},
       {"{command: [bin/report], cwd: .}", StrCat("its cwd: ", folder / "bin/report)")},
-      {"{command: [sh, work.sh]}", folder / "data/work/t/work.sh)"},
+      {"{command: [sh, work.sh]}", folder / "data/tasks/t/work.sh)"},
       {"{command: [sh, -e, work.sh, \"{date}\"], cwd: .}", ""},
       {"{command: [sh, -c, work2.sh], cwd: .}", ""},
       {"{command: [sh, \"{date}.sh\"], cwd: .}", ""},

@@ -210,7 +210,7 @@ TEST(Scenario61, ACommandRunsInTheFolderOfItsRuleNeverInTheDaemons) {
     folders_of_c.push_back(RawOutput(daemon, TriggerAndWait(daemon, "c"), "out"));
     EXPECT_EQ(daemon.Stop(), 0);
   }
-  EXPECT_EQ(folders_of_c[0], daemon.data() + "/work/c\n");
+  EXPECT_EQ(folders_of_c[0], daemon.data() + "/tasks/c\n");
   EXPECT_EQ(folders_of_c[0], folders_of_c[1]);
 
   ASSERT_TRUE(daemon.Start()) << daemon.log();

@@ -115,9 +115,9 @@ TEST_F(EnvironmentTest, Scenario61TheFolderIsTheOneAskedForOrTheTasksOwn) {
   StartRequest own = Shell("c1", "pwd");
   own.task = "c";
   EXPECT_EQ(Run(std::move(own)).code, 0);
-  EXPECT_EQ(OutputOf("c1").out, options_.data_folder + "/work/c\n");
+  EXPECT_EQ(OutputOf("c1").out, options_.data_folder + "/tasks/c\n");
   struct stat info {};
-  ASSERT_EQ(::stat((options_.data_folder + "/work/c").c_str(), &info), 0);
+  ASSERT_EQ(::stat((options_.data_folder + "/tasks/c").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
   std::filesystem::remove_all(data);
   Ending gone = Run(in_data("a2"));
@@ -143,12 +143,12 @@ TEST_F(EnvironmentTest, AWorkingFolderThatIsAFileIsSaidToBeOne) {
 TEST_F(EnvironmentTest, FoldersOfOursAreMadeAgainButNeverInAnothersPlace) {
   const std::string data = options_.data_folder;
   EXPECT_EQ(Run(Shell("r1", "true")).code, 0);
-  for (const char* name : {"work", "attempts", "output"})
+  for (const char* name : {"tasks", "attempts", "output"})
     std::filesystem::remove_all(StrCat(data, "/", name));
   Ending ending = Run(Shell("r2", "pwd; echo '{\"summary\":\"here\"}' > $DUECOURSE_RESULT"));
   EXPECT_EQ(ending.kind, Ending::Kind::kExit) << ending.summary;
   EXPECT_EQ(ending.summary, "here");
-  EXPECT_EQ(OutputOf("r2").out, StrCat(data, "/work/task-r2\n"));
+  EXPECT_EQ(OutputOf("r2").out, StrCat(data, "/tasks/task-r2\n"));
 
   std::filesystem::rename(data, data + ".away");
   ending = Run(Shell("r3", "true"));
@@ -167,9 +167,9 @@ TEST_F(EnvironmentTest, FoldersOfOursAreMadeAgainButNeverInAnothersPlace) {
 }
 
 TEST(WorkFolder, NamesOfTasksCannotLeaveIt) {
-  EXPECT_EQ(WorkFolder("/d", "order_sync-2.x"), "/d/work/order_sync-2.x");
-  EXPECT_EQ(WorkFolder("/d", ".."), "/d/work/%2E.");
-  EXPECT_EQ(WorkFolder("/d", "a/b c"), "/d/work/a%2Fb%20c");
+  EXPECT_EQ(WorkFolder("/d", "order_sync-2.x"), "/d/tasks/order_sync-2.x");
+  EXPECT_EQ(WorkFolder("/d", ".."), "/d/tasks/%2E.");
+  EXPECT_EQ(WorkFolder("/d", "a/b c"), "/d/tasks/a%2Fb%20c");
 }
 
 // 62 A child keeps the daemon's port and lock after the daemon is gone

@@ -39,7 +39,7 @@ struct StartRequest {
   std::vector<std::pair<std::string, std::string>> env;  // the rule's `env`, literal values
   std::vector<std::pair<std::string, SecretRef>>
       secret_env;                 // resolved by the executor just before the start
-  std::string cwd;                // absolute; empty: the task's own private folder, work/<task>
+  std::string cwd;                // absolute; empty: the task's own private folder, tasks/<task>
   std::string folder;             // of the rule file: secret files are relative to it
   std::string method, url, body;  // kHttp
   std::vector<std::pair<std::string, std::string>> headers;
@@ -85,7 +85,7 @@ class Executor {
 };
 
 struct ExecOptions {
-  std::string data_folder;  // absolute; attempts/ (markers), work/ (private folders) and output/ are below it
+  std::string data_folder;  // absolute; attempts/ (markers), tasks/ (private folders) and output/ are below it
   std::string store_id;     // given to children, so that orphans are found by environment too
   std::vector<std::string> http_allow;
   int spawn_threads = 4;  // four threads of posix_spawn start some 3,400 processes a second on two cores

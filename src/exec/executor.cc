@@ -139,7 +139,7 @@ class LocalExecutor : public Executor {
 
 std::unique_ptr<Executor> NewExecutor(ExecOptions options, const Clock& clock, Log& log, ExecSink sink) {
   options.data_folder = AbsolutePath(options.data_folder);
-  for (const char* folder : {"attempts", "work", "output"}) {
+  for (const char* folder : {"attempts", "tasks", "output"}) {
     Status made = MakeFolders(StrCat(options.data_folder, "/", folder), 0700);
     // Each attempt says so too; nothing starts without its marker.
     if (!made.ok()) log.Problem("executor_folder", Json::MakeObject().Set("error", made.error().message()));

@@ -119,7 +119,7 @@ std::string WorkFolder(const std::string& data_folder, const std::string& task) 
       name += {'%', kHex[byte >> 4], kHex[byte & 0xF]};
     }
   }
-  return StrCat(data_folder, "/work/", name);
+  return StrCat(data_folder, "/tasks/", name);
 }
 
 Launcher::Launcher(const ExecOptions& options, const Clock& clock, StartJournal& journal, uint64_t soft_files)
@@ -152,7 +152,7 @@ std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepa
     prepared.cwd_path = WorkFolder(options_.data_folder, request.task);
     int error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
     if (error == ENOENT) {
-      Status remade = data_.Remake("work");
+      Status remade = data_.Remake("tasks");
       if (!remade.ok())
         return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", remade.error().message()));
       error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;

@@ -47,7 +47,7 @@ class Launcher {
   const int own_umask_;
 };
 
-// The task's private folder below <data>/work; bytes that are unsafe in a name are written as %XX.
+// The task's private folder below <data>/tasks; bytes that are unsafe in a name are written as %XX.
 std::string WorkFolder(const std::string& data_folder, const std::string& task);
 // An ending for what is wrong with the rule: code 78, "workdir_missing".
 Ending ConfigurationEnding(const std::string& said_code, const std::string& summary);
