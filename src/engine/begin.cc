@@ -29,7 +29,6 @@ std::string ScheduleFingerprint(const Schedule& schedule) {
 void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
                         std::vector<std::pair<std::string, std::string>> texts) {
   rule_version = opened.version;
-  store_created = opened.created;
   Adopt(snapshot);
   bool same = opened.rules_hash == rules->hash && opened.version > 0;
   BuildLanes(snapshot.cursors, !same, std::move(texts));

@@ -65,14 +65,13 @@ void EngineState::OnCancel(const Request& request, const CancelRequest& cancel) 
   }
 }
 
-// The order is in the store before it is answered, so a daemon that dies meanwhile leaves it to the next.
-void EngineState::OrderCancel(const Request& request, OpenRun& open, const std::string& words) {
+// What a person writes on a run whose state stays; answered when it is stored.
+void EngineCore::NoteByHand(const Request& request, OpenRun& open, Run after, const char* action) {
   MoveCall move;
-  move.after = open.run;
-  move.after.cancel = words;
+  move.after = std::move(after);
   move.expected_state = open.run.state;
   move.expected_fence = open.run.fence;
-  move.audit = AuditOf(request, "cancel", open.run.task, open.run.id);
+  move.audit = AuditOf(request, action, open.run.task, open.run.id);
   Pending pending;
   pending.kind = Pending::Kind::kMove;
   pending.runs.push_back(open.run.id);
@@ -80,6 +79,13 @@ void EngineState::OrderCancel(const Request& request, OpenRun& open, const std::
   pending.request = request;
   open.flight = OpenRun::Flight::kMove;
   Call(std::move(move), std::move(pending));
+}
+
+// The order is in the store before it is answered, so a daemon that dies meanwhile leaves it to the next.
+void EngineState::OrderCancel(const Request& request, OpenRun& open, const std::string& words) {
+  Run after = open.run;
+  after.cancel = words;
+  NoteByHand(request, open, std::move(after), "cancel");
   // What must stop now does not wait for a store that does not answer; the answer does.
   if (!store_available) KillAttempt(open, KillWhy::kCancelled, words);
 }
@@ -90,12 +96,9 @@ void EngineState::ObeyCancel(OpenRun& open) {
 
 // A name and a reason are demanded anyway, so time and pause are not asked; what it needs is.
 static Force ForceOfRerun(bool forced) {
-  Force force;
-  force.manual = true;
+  Force force = ForceOf(forced);
   force.time = true;
   force.pause = true;
-  force.readiness = forced;
-  force.maintenance = forced;
   return force;
 }
 
@@ -148,19 +151,9 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
 
 // Taking it over changes no state; it says who has it.
 void EngineState::ClaimByHand(const Request& request, OpenRun& open) {
-  MoveCall move;
-  move.after = open.run;
-  move.after.detail = StrCat("claimed by ", request.by, ": ", request.reason);
-  move.expected_state = open.run.state;
-  move.expected_fence = open.run.fence;
-  move.audit = AuditOf(request, "manual_claim", open.run.task, open.run.id);
-  Pending pending;
-  pending.kind = Pending::Kind::kMove;
-  pending.runs.push_back(open.run.id);
-  pending.after.push_back(move.after);
-  pending.request = request;
-  open.flight = OpenRun::Flight::kMove;
-  Call(std::move(move), std::move(pending));
+  Run after = open.run;
+  after.detail = StrCat("claimed by ", request.by, ": ", request.reason);
+  NoteByHand(request, open, std::move(after), "manual_claim");
 }
 
 // "key#r2", from "key"; "key#r3" from that.

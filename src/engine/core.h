@@ -16,6 +16,8 @@ namespace duecourse {
 
 using RuleTexts = std::vector<std::pair<std::string, std::string>>;  // path, text
 
+// A person asks; `forced` says whether what stands against it is passed over.
+Force ForceOf(bool forced);
 NoticeFacts NoticeOfLeap(const ClockLeapt& leap, Instant now);
 
 class EngineCore {
@@ -54,6 +56,7 @@ class EngineCore {
   // Why there is nothing that judges this run any more.
   std::string GoneText(const Run& run) const;
   void AnswerFine(const Pending& pending, const std::string& run_id);
+  void NoteByHand(const Request& request, OpenRun& open, Run after, const char* action);
   AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
                    const std::string& run_id) const;
   // What no longer counts: timers that are dead, flags that history no longer holds.
@@ -96,7 +99,6 @@ class EngineCore {
   int64_t rule_version = 0;
   int64_t control_version = 0;
   int64_t control_asked = 0;  // given to the newest pause or resume on its way
-  bool store_created = false;
   bool store_available = true;
   bool store_told = false;
   StoreFault store_fault;

@@ -66,9 +66,9 @@ struct OpenRun {
   std::vector<Observed> observed;
   enum class Flight { kNone, kPlan, kClaim, kFinish, kMove, kRead };
   Flight flight = Flight::kNone;
-  std::string nonce;   // of the claim in flight
-  Instant not_before;  // the store refused a claim: no wake asks for another sooner
-  bool unwritten = false;  // a person asks about it: it gets its row with the claim, or none at all
+  std::string nonce;             // of the claim in flight
+  Instant not_before;            // the store refused a claim: no wake asks for another sooner
+  bool unwritten = false;        // a person asks about it: it gets its row with the claim, or none at all
   std::vector<Decision> passed;  // what the person who forces its claim passes over
   Decision last;                 // newest answer
   std::string last_text;

@@ -146,8 +146,9 @@ std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const Tri
       // What was over before the rule was in force is nobody's: a row of it would count as missed.
       Instant ends = OccurrenceAt(task, lane.value, *due, rules->config).window.ends;
       if (ends > lane.in_force_since) return due;
-      *problem = StrCat("the window of ", FormatLocal(*due, zone), " was over before the rule was in force (since ",
-                        FormatLocal(lane.in_force_since, zone), "); run it beside its schedule with --extra");
+      *problem =
+          StrCat("the window of ", FormatLocal(*due, zone), " was over before the rule was in force (since ",
+                 FormatLocal(lane.in_force_since, zone), "); run it beside its schedule with --extra");
       return std::nullopt;
     }
     *problem = StrCat("nothing is due at ", FormatUtc(*trigger.at),
@@ -196,7 +197,7 @@ std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date
   return std::nullopt;
 }
 
-static Force ForceOf(bool forced) {
+Force ForceOf(bool forced) {
   Force force;
   force.manual = true;
   force.time = forced;
