@@ -61,7 +61,6 @@ struct PlanCall {
   std::vector<DecisionRow> note_decisions;
   std::vector<MoveCall> supersede;  // done before the runs are written
   std::vector<AlertRow> alerts;
-  std::optional<AuditRow> audit;
 };
 struct PlannedReply {
   enum class Kind { kCreated, kIdentityKnown, kKeyKnown, kRefused };  // kRefused: of only_with_claim
@@ -171,10 +170,9 @@ struct PruneReply {
   int64_t rows = 0;
 };
 
-using StoreCall =
-    std::variant<ActivateCall, PlanCall, ClaimCall, FindNonceCall, RenewCall, FinishCall, MoveCall, FlagCall,
-                 ControlCall, FoldCall, NoteDecisionCall, AlertsCall, BreakerCall, FindRunsCall, PruneCall,
-                 AuditCall>;
+using StoreCall = std::variant<ActivateCall, PlanCall, ClaimCall, FindNonceCall, RenewCall, FinishCall,
+                               MoveCall, FlagCall, ControlCall, FoldCall, NoteDecisionCall, AlertsCall,
+                               BreakerCall, FindRunsCall, PruneCall, AuditCall>;
 struct NoReply {};
 struct DecisionReply {
   int64_t id = 0;

@@ -49,7 +49,6 @@ TEST_P(PlanContract, WritesRunsNotesAndTheCursorTogether) {
   DecisionRow ended = MakeDecision("note", Reason::kSchedulerDown);
   ended.task = "t";
   call.note_decisions = {ended};
-  call.audit = MakeAudit("trigger");
   PlanReply reply = One<PlanReply>(call);
   ASSERT_EQ(reply.runs.size(), 1u);
   EXPECT_EQ(reply.runs[0].kind, PlannedReply::Kind::kCreated);

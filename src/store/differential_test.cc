@@ -267,7 +267,6 @@ class Caller {
     call.note_decisions = Decisions();
     if (Chance(20)) call.supersede = {Move()};
     call.alerts = Alerts();
-    call.audit = Audit();
     return call;
   }
   ClaimCall Claim(const RunRow& run) {

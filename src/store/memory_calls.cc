@@ -217,7 +217,6 @@ PlanReply MemoryStore::Do(const PlanCall& call) {
     for (const DecisionRow& row : call.note_decisions) WriteDecision(row, nullptr);
   }
   WriteAlerts(call.alerts);
-  if (call.audit) WriteAudit(*call.audit);
   auto cursor = disk_->cursors.find({call.task, call.value});
   if (call.planned_through && cursor != disk_->cursors.end()) {
     cursor->second.planned_through = std::max(cursor->second.planned_through, *call.planned_through);

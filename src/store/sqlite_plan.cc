@@ -204,7 +204,6 @@ PlanReply SqliteCalls::Call(const PlanCall& call) {
     for (const DecisionRow& row : call.note_decisions) WriteDecision(row, nullptr);
   }
   WriteAlerts(call.alerts);
-  if (call.audit) WriteAudit(*call.audit);
   if (!call.planned_through && !started) return reply;
   session_.Exec(kMoveCursor, [&](Put& put) {
     put << call.planned_through << (started ? std::optional<Instant>(now_.wall) : std::nullopt) << call.task
