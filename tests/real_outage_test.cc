@@ -48,7 +48,8 @@ class Outage : public testing::Test {
     ASSERT_TRUE(Eventually([&] { return Done("once") == 1 && Done("tick") > 1; })) << daemon.Tell("once");
   }
   std::string Task(const std::string& name, const std::string& key) const {
-    return StrCat("- {task_id: ", name, ", owner: desk, trigger: {every: 5s, timezone: UTC, window_end: +4h}, ",
+    return StrCat("- {task_id: ", name,
+                  ", owner: desk, trigger: {every: 5s, timezone: UTC, window_end: +4h}, ",
                   "idempotency: {business_key: \"", key, "\"}, execution: {shell: 'echo $DUECOURSE_KEY >> ",
                   daemon / name, "'}}\n");
   }
@@ -90,7 +91,8 @@ TEST_F(Outage, AFolderThatIsMovedAwayIsMissedAndTheKeyIsNotRunAgain) {
   ExpectUnhealthy(aside + "/daemon.sock", "is gone");
   ExpectActRefused(aside + "/daemon.sock", "is gone");
   ExpectNothingStarts();
-  EXPECT_TRUE(Eventually([&] { return Content(daemon / "pages").find("P1") != std::string::npos; })) << daemon.log();
+  EXPECT_TRUE(Eventually([&] { return Content(daemon / "pages").find("P1") != std::string::npos; }))
+      << daemon.log();
   EXPECT_FALSE(fs::exists(daemon.data())) << "something was made in its place";
   EXPECT_LE(CountOf(daemon.log(), "\"store_reopen\""), 6) << daemon.log();
 
@@ -142,7 +144,8 @@ TEST_F(Outage, DamageThatAReaderMeetsClosesTheStoreToClaims) {
     bytes.seekp(4096);
     bytes << std::string(static_cast<size_t>(size) - 4096, 'x');
   }
-  EXPECT_TRUE(Eventually([&] { return daemon.Status("/api/v1/audit") == 503 || daemon.Status("/healthz") == 503; }));
+  EXPECT_TRUE(
+      Eventually([&] { return daemon.Status("/api/v1/audit") == 503 || daemon.Status("/healthz") == 503; }));
   ExpectUnhealthy(daemon.data() + "/daemon.sock", "store takes nothing");
   ExpectNothingStarts();
 }
@@ -164,13 +167,16 @@ TEST_F(Outage, AnActIsAnsweredForWhileALockIsHeld) {
   ExpectActRefused(daemon.data() + "/daemon.sock", "write lock");
   EXPECT_EQ(daemon.Status("/api/v1/runs"), 200);
   ASSERT_TRUE(stranger.Execute("ROLLBACK").ok());
-  EXPECT_TRUE(Eventually([&] { return daemon.Cli({"flag", "list"}).out.find("early") != std::string::npos; }));
+  EXPECT_TRUE(Eventually([&] {
+    return daemon.Cli({"flag", "list"}).out.find("early") != std::string::npos;
+  }));
   EXPECT_TRUE(Eventually([&] { return daemon.Status("/healthz") == 200; }));
 }
 
 TEST_F(Outage, WhileItStopsItStillSaysWhatItWaitsFor) {
-  daemon.Rules("task_id: long\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
-               "execution: {shell: 'exec sleep 300'}\n");
+  daemon.Rules(
+      "task_id: long\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
+      "execution: {shell: 'exec sleep 300'}\n");
   ASSERT_TRUE(daemon.Start()) << daemon.log();
   ProgramResult started = daemon.Cli({"trigger", "long", "--extra", "--by", "ann"});
   ASSERT_EQ(started.code, 0) << started.err;
@@ -199,15 +205,18 @@ TEST_F(Outage, AClockThatStandsBeforeTheLastDaemonsIsTold) {
 }
 
 TEST_F(Outage, TheLastHeartbeatBeforeAKillIsWhatALostAttemptTells) {
-  daemon.Rules("task_id: a\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
-               "execution: {shell: 'exec sleep 300'}\n");
+  daemon.Rules(
+      "task_id: a\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
+      "execution: {shell: 'exec sleep 300'}\n");
   daemon.StandAt("2026-03-02T10:00:00Z");
   ASSERT_TRUE(daemon.Start()) << daemon.log();
   ASSERT_EQ(daemon.Cli({"trigger", "a", "--extra", "--by", "ann"}).code, 0);
   daemon.Kill();
   daemon.StandAt("2026-03-02T11:00:00Z");
   ASSERT_TRUE(daemon.Start()) << daemon.log();
-  EXPECT_TRUE(Eventually([&] { return daemon.Cli({"why", "a"}).out.find("last known at work") != std::string::npos; }));
+  EXPECT_TRUE(Eventually([&] {
+    return daemon.Cli({"why", "a"}).out.find("last known at work") != std::string::npos;
+  }));
   EXPECT_NE(daemon.Cli({"why", "a"}).out.find("last known at work 2026-03-02T10:0"), std::string::npos)
       << daemon.Cli({"why", "a"}).out;
 }
@@ -263,7 +272,8 @@ TEST(Start, OnFarFewerTasksAsksWhatReloadAsks) {
   TestDaemon daemon;
   std::string rules = "tasks:\n";
   for (int i = 0; i < 3; ++i)
-    rules += StrCat("- {task_id: a", i, ", trigger: {cron: \"0 8 * * *\", timezone: UTC}, execution: {noop: {}}}\n");
+    rules += StrCat("- {task_id: a", i,
+                    ", trigger: {cron: \"0 8 * * *\", timezone: UTC}, execution: {noop: {}}}\n");
   daemon.Rules(rules);
   ASSERT_TRUE(daemon.Start()) << daemon.log();
   ASSERT_TRUE(Eventually([&] { return daemon.log().find("rules_changed") != std::string::npos; }));
@@ -284,12 +294,13 @@ TEST(Start, OnFarFewerTasksAsksWhatReloadAsks) {
   confirmed.more = {"--confirm"};
   EXPECT_TRUE(daemon.Start(confirmed)) << daemon.log();
   EXPECT_TRUE(Eventually([&] { return daemon.Get("/api/v1/rules").Get("versions").AsArray().size() == 2; }));
-  Json reload = daemon.Ask({"reload", "--by", "ann"});
+  Json reload = daemon.Ask({"reload", "--by", "ann", "--reason", "new hours"});
   EXPECT_FALSE(reload.is_null());
   EXPECT_TRUE(Eventually([&] {
     const Json audit = daemon.Get("/api/v1/audit");
     for (const Json& row : audit.Get("audit").AsArray()) {
-      if (row.Get("action").AsString() == "reload" && row.Get("by").AsString() == "ann") return true;
+      if (row.Get("action").AsString() == "reload" && row.Get("by").AsString() == "ann")
+        return row.Get("reason").AsString() == "new hours";
     }
     return false;
   })) << daemon.Get("/api/v1/audit").Dump();

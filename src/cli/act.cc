@@ -34,7 +34,7 @@ int Paused(const Args& args, bool resume) {
   body.Set("scope", args.Has("--all")     ? "all"
                     : args.Has("--label") ? StrCat("label/", args.Get("--label"))
                                           : StrCat("task/", args.At(0)));
-  body.Set("catch_up", args.Has("--catch-up"));
+  if (resume) body.Set("catch_up", args.Has("--catch-up"));
   const std::string what = args.Has("--all")     ? "every task"
                            : args.Has("--label") ? StrCat("what has the label ", args.Get("--label"))
                                                  : args.At(0);

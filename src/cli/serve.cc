@@ -161,7 +161,7 @@ void WaitForEnd(const Signals& signals, Daemon& daemon) {
     signalfd_siginfo info{};
     if (::read(fd.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) continue;
     if (info.ssi_signo != SIGHUP) break;
-    daemon.Reload({"SIGHUP", false, false},
+    daemon.Reload({"SIGHUP", "", false, false},
                   [](const Answer& answer) { std::fprintf(stderr, "reload: %s\n", answer.message.c_str()); });
   }
   daemon.Drain();

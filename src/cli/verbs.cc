@@ -166,7 +166,8 @@ std::vector<Verb> HoldingVerbs() {
        ResumeVerb},
       {"manual",
        "list | claim RUN | resolve RUN | rerun RUN | skip RUN",
-       "runs that wait for a person: claim says who looks into it, resolve that it is done, rerun starts it again, "
+       "runs that wait for a person: claim says who looks into it, resolve that it is done, rerun starts it "
+       "again, "
        "skip that it is not needed",
        1,
        2,
@@ -182,7 +183,8 @@ std::vector<Verb> HoldingVerbs() {
        0,
        {{"--dry-run", false, "only say what would change"},
         {"--confirm", false, "a set with far fewer tasks is meant"},
-        kBy},
+        kBy,
+        kReason},
        ReloadVerb},
   };
 }

@@ -9,10 +9,11 @@
 namespace duecourse {
 namespace {
 
-// A stranger's lock is gone in seconds, and an act simply waits for that; after so long it is refused at once.
+// A stranger's lock is gone in seconds, and an act simply waits for that; after so long it is refused at
+// once.
 constexpr int64_t kBusyPatienceMs = 2'000;
-// An act that was on its way when the trouble began is answered for after so long; with the engine's idle step
-// of a second that is within ten seconds.
+// An act that was on its way when the trouble began is answered for after so long; with the engine's idle
+// step of a second that is within ten seconds.
 constexpr int64_t kActPatienceMs = 8'000;
 constexpr size_t kWaitsForShown = 20;
 
@@ -21,12 +22,14 @@ bool ChangesTheStore(const RequestBody& body) {
 }
 
 std::string AwayText(const StoreAway& away) {
-  if (away.fault.claims_only) return StrCat("nothing starts since ", FormatUtc(away.since), ": ", away.fault.message);
+  if (away.fault.claims_only)
+    return StrCat("nothing starts since ", FormatUtc(away.since), ": ", away.fault.message);
   return StrCat("the store takes nothing since ", FormatUtc(away.since), ": ", away.fault.message);
 }
 
 Answer Unavailable(const std::string& text) {
-  return {0, Answer::Kind::kProblem, text, Json::MakeObject().Set("reason", "store_unavailable").Set("detail", text)};
+  return {0, Answer::Kind::kProblem, text,
+          Json::MakeObject().Set("reason", "store_unavailable").Set("detail", text)};
 }
 
 }  // namespace
@@ -56,9 +59,10 @@ void Daemon::AnswerLate() {
       }
     }
   }
-  const Answer answer = Unavailable(
-      StrCat(AwayText(*away), ". What you asked for was on its way by then and may still happen when the store is "
-                              "back: look (why, runs) before you ask again"));
+  const Answer answer =
+      Unavailable(StrCat(AwayText(*away),
+                         ". What you asked for was on its way by then and may still happen when the store is "
+                         "back: look (why, runs) before you ask again"));
   for (const auto& reply : late) reply(answer);
 }
 
@@ -125,12 +129,10 @@ bool Daemon::Wait() {
 }
 
 // In the audit trail, beside what the engine writes there itself. On the store's thread.
-void Daemon::Audit(const std::string& by, const std::string& action, const std::string& detail) {
+void Daemon::Audit(AuditRow row) {
   AuditCall call;
+  call.row = std::move(row);
   call.row.at = clock_.Wall();
-  call.row.by = by;
-  call.row.action = action;
-  call.row.detail = detail;
   store_->Run([this, call](Store& store) {
     StoreFault fault;
     store.Commit({call}, fault);
@@ -151,10 +153,11 @@ Result<std::unique_ptr<StoreReader>> Daemon::NewReader() {
 std::string Daemon::ClockWarning() const {
   const Instant now = clock_.Wall();
   if (found_alive_ <= now + kWallSkew) return "";
-  return StrCat("the wall clock stands at ", FormatUtc(now), ", but a daemon was at work here at ",
-                FormatUtc(found_alive_), ", ", FormatMillis(found_alive_ - now),
-                " later: it is wrong now, or it was then. Look at the machine's time service (timedatectl); what "
-                "comes due again is known by its key and is not repeated");
+  return StrCat(
+      "the wall clock stands at ", FormatUtc(now), ", but a daemon was at work here at ",
+      FormatUtc(found_alive_), ", ", FormatMillis(found_alive_ - now),
+      " later: it is wrong now, or it was then. Look at the machine's time service (timedatectl); what "
+      "comes due again is known by its key and is not repeated");
 }
 
 Health Daemon::health() {

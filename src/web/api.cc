@@ -237,8 +237,8 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
     return;
   }
   if (query.path == "/api/v1/reload") {
-    ReloadOrder order{query.body.Get("by").AsString(), query.body.Get("confirm").AsBool(),
-                      query.body.Get("dry_run").AsBool()};
+    ReloadOrder order{query.body.Get("by").AsString(), query.body.Get("reason").AsString(),
+                      query.body.Get("confirm").AsBool(), query.body.Get("dry_run").AsBool()};
     backend_.Reload(order, answered);
     return;
   }
@@ -249,7 +249,8 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
       return;
     }
     AlertLevel which = level == "P1" ? AlertLevel::kP1 : level == "P3" ? AlertLevel::kP3 : AlertLevel::kP2;
-    backend_.TestAlert({query.body.Get("by").AsString(), query.body.Get("owner").AsString(), which},
+    backend_.TestAlert({query.body.Get("by").AsString(), query.body.Get("reason").AsString(),
+                        query.body.Get("owner").AsString(), which},
                        answered);
     return;
   }

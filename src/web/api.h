@@ -58,8 +58,8 @@ HttpResponse Problem(int status, const std::string& message);
 HttpResponse OfAnswer(const Answer& answer);
 // GET paths that need the store. Runs on a worker.
 HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& reader);
-// What is wrong with the body of a POST: a member that is missing, unknown, of another type or too long; empty
-// where nothing is.
+// What is wrong with the body of a POST: a member that is missing, unknown, of another type or too long;
+// empty where nothing is.
 std::string BodyFault(const ApiQuery& query);
 // POST paths as requests for the engine; an error is a usage error.
 struct ApiAct {
@@ -67,8 +67,8 @@ struct ApiAct {
   std::string about_run;  // the run it is about, read first: one that is over only the store has
 };
 Result<ApiAct> ActOf(const ApiQuery& query);
-// The act of that query with its run as the store has it; nothing, and `refusal`, where it has none. Without a
-// reader (the store does not answer) it is asked as it is, but for what needs the row.
+// The act of that query with its run as the store has it; nothing, and `refusal`, where it has none. Without
+// a reader (the store does not answer) it is asked as it is, but for what needs the row.
 std::optional<Request> ActOnRun(const ApiQuery& query, StoreReader* reader, HttpResponse* refusal);
 std::string MetricsText(Backend& backend);
 Answer AskAndWait(Backend& backend, Request request);

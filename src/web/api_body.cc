@@ -49,7 +49,7 @@ const std::vector<Body>& Bodies() {
         {"value", kValueMax},
         {"ttl", kTimeMax},
         {"remove", 0}}},
-      {"/api/v1/pause", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
+      {"/api/v1/pause", {kBy, kReason, {"scope", kValueMax, true}}},
       {"/api/v1/resume", {kBy, kReason, {"scope", kValueMax, true}, {"catch_up", 0}}},
       {"/api/v1/manual/", {kBy, kReason, kRunId, {"supersede", 0}, {"force", 0}}},
       {"/api/v1/reload", {kBy, kReason, {"dry_run", 0}, {"confirm", 0}}},

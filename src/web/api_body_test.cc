@@ -50,6 +50,8 @@ TEST(ApiBody, AMemberThatIsMissingUnknownOfAnotherTypeOrTooLongIsNamed) {
       {"/api/v1/pause", by + R"("scope": "all", "reason": )" + long_text(4097), "\"reason\" has 4097 bytes"},
       {"/api/v1/pause", R"({"scope": "all", "by": )" + long_text(128), ""},
       {"/api/v1/pause", R"({"scope": "all", "by": )" + long_text(129), "\"by\" has 129 bytes; at most 128"},
+      {"/api/v1/pause", by + R"("scope": "all", "catch_up": true})", "no member \"catch_up\" here"},
+      {"/api/v1/resume", by + R"("scope": "all", "catch_up": true})", ""},
       {"/api/v1/pause", R"({"scope": "all", "by": "x\u001b[31m"})", "\"by\" holds control characters"},
       {"/api/v1/pause", by + R"("scope": "all", "reason": "a\u202eb"})",
        "\"reason\" holds control characters"},

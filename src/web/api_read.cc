@@ -116,8 +116,8 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
   const bool known = std::any_of(attempts->begin(), attempts->end(),
                                  [asked](const Attempt& attempt) { return attempt.number == asked; });
   if (!known) {
-    return Problem(404, StrCat("run ", id, " has no attempt ", asked, "; it has ", attempts->size(), ", the last is ",
-                               attempts->back().number));
+    return Problem(404, StrCat("run ", id, " has no attempt ", asked, "; it has ", attempts->size(),
+                               ", the last is ", attempts->back().number));
   }
   const int number = static_cast<int>(asked);
   Result<CapturedOutput> output = ReadOutput(backend.data_folder(), id, number);
@@ -280,7 +280,10 @@ HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& read
   }
   if (query.path == "/api/v1/version") {
     Json body = Json::MakeObject();
-    body.Set("version", kVersion).Set("zone_data", ZoneDataVersion()).Set("node", backend.node()).Set("now", FormatUtc(backend.now()));
+    body.Set("version", kVersion)
+        .Set("zone_data", ZoneDataVersion())
+        .Set("node", backend.node())
+        .Set("now", FormatUtc(backend.now()));
     body.Set("rule_version", backend.figures().rule_version).Set("tasks", backend.figures().tasks);
     return JsonResponse(200, body);
   }

@@ -14,12 +14,14 @@ namespace duecourse {
 
 struct TestOrder {
   std::string by;
+  std::string reason;
   std::string owner;
   AlertLevel level = AlertLevel::kP2;
 };
 
 struct ReloadOrder {
   std::string by;
+  std::string reason;
   bool confirm = false;
   bool dry_run = false;
 };

@@ -193,7 +193,6 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     if (next < kNever) wait = std::clamp<int64_t>(clock_.RealMillisUntil(next), 0, kIdleWaitMs);
     std::vector<Input> inputs = inputs_.TakeAll(wait);
     if (inputs.empty() && inputs_.closed()) return;
-    stepping_.store(true);
     StepOnce(std::move(inputs));
     LookAtClock();
     AnswerLate();
@@ -201,7 +200,6 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     // A piece at a time, so that starts in between are not held up; as many as there are.
     if (prune_more_.exchange(false)) prune_at_ = std::min(prune_at_, clock_.Boot() + Seconds(1));
     if (clock_.Boot() >= prune_at_) Prune();
-    stepping_.store(false);
     last_step_ms_.store(MonotonicMicros() / 1000);
   }
 }

@@ -37,8 +37,8 @@ class Daemon : public Backend {
   Status Start();
   // SIGTERM: no new plans or claims; running attempts finish within drain_timeout, then they are ended.
   void Drain();
-  // Until the drain is over and everything is stored. False where the store took nothing and what waited for it
-  // had to be given up; the log says what.
+  // Until the drain is over and everything is stored. False where the store took nothing and what waited for
+  // it had to be given up; the log says what.
   bool Wait();
   // Text for the start: the rules' zones, the host's zone and UTC side by side, and what --init means.
   const std::vector<std::string>& start_notes() const { return start_notes_; }
@@ -86,7 +86,7 @@ class Daemon : public Backend {
   void AnswerLate();
   bool GivesUp();
   std::string ClockWarning() const;
-  void Audit(const std::string& by, const std::string& action, const std::string& detail);
+  void Audit(AuditRow row);
   void Post(Event event) { inputs_.Push(Input(std::move(event))); }
 
   DaemonOptions options_;
@@ -113,17 +113,16 @@ class Daemon : public Backend {
   std::unique_ptr<AlertSender> sender_;
   uint64_t epoch_ = 0;  // engine's thread only
   std::string store_id_;
-  int64_t figures_at_ms_ = 0;               // engine's thread only
-  std::atomic<int64_t> last_step_ms_{0};    // monotonic, real
-  std::atomic<bool> stepping_{false};
+  int64_t figures_at_ms_ = 0;             // engine's thread only
+  std::atomic<int64_t> last_step_ms_{0};  // monotonic, real
   std::atomic<bool> prune_more_{false};
   std::optional<OpenReply> reopened_;  // store's thread only: not yet told to the engine
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
-  Instant stop_at_ = kNever;     // engine's thread only
-  int64_t give_up_ms_ = 0;       // monotonic, real; 0: not stopping yet. Engine's thread only
+  Instant stop_at_ = kNever;        // engine's thread only
+  int64_t give_up_ms_ = 0;          // monotonic, real; 0: not stopping yet. Engine's thread only
   Instant found_alive_ = kLongAgo;  // when a daemon was last at work here, before this one; set by Start
-  Millis prune_at_;              // by the boot clock; engine's thread only
+  Millis prune_at_;                 // by the boot clock; engine's thread only
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);

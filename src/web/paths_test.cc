@@ -6,34 +6,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "store/memory_store.h"
 #include "web/api.h"
+#include "web/test_backend.h"
 
 namespace duecourse {
 namespace {
-
-// An engine that takes everything, and a store in which there is nothing.
-class EmptyBackend : public Backend {
- public:
-  void Ask(Request, std::function<void(Answer)> reply) override { reply({}); }
-  void Reload(ReloadOrder, std::function<void(Answer)> reply) override { reply({}); }
-  void TestAlert(TestOrder, std::function<void(Answer)> reply) override { reply({}); }
-  Result<std::unique_ptr<StoreReader>> NewReader() override { return NewMemoryReader(disk_); }
-  Health health() override {
-    Health health;
-    health.healthy = true;
-    return health;
-  }
-  Engine::Figures figures() override { return {}; }
-  std::shared_ptr<const RuleSet> rules() override { return std::make_shared<RuleSet>(); }
-  const std::string& data_folder() const override { return name_; }
-  const std::string& node() const override { return name_; }
-  Instant now() const override { return {}; }
-
- private:
-  std::shared_ptr<MemoryDisk> disk_ = NewMemoryDisk();
-  const std::string name_ = "n";
-};
 
 std::string Text(const std::string& path) {
   Result<std::string> text = ReadFile(StrCat(DUECOURSE_SOURCE_DIR, "/", path), 1 << 20);

@@ -45,7 +45,14 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
     }
   }
   auto noted = [this, order, reply = std::move(reply)](const Answer& answer) {
-    if (!order.dry_run && answer.kind == Answer::Kind::kFine) Audit(order.by, "reload", answer.message);
+    if (!order.dry_run && answer.kind == Answer::Kind::kFine) {
+      AuditRow row;
+      row.by = order.by;
+      row.reason = order.reason;
+      row.action = "reload";
+      row.detail = answer.message;
+      Audit(std::move(row));
+    }
     reply(answer);
   };
   uint64_t id = Remember(std::move(noted), !order.dry_run);
@@ -55,8 +62,9 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
   reload_thread_ = std::thread([this, order, id] { OfferRules(order, id); });
 }
 
-// A daemon that starts on far fewer tasks than it had is asked the question that reload asks: a folder that is
-// empty or not mounted would end the open runs of all the others. What cannot be read here is told by Open.
+// A daemon that starts on far fewer tasks than it had is asked the question that reload asks: a folder that
+// is empty or not mounted would end the open runs of all the others. What cannot be read here is told by
+// Open.
 Status Daemon::CheckTaskCount(const RuleSet& set) const {
   if (options_.confirm || !FileExists(JoinPath(options_.data_folder, "store.db"))) return {};
   Result<std::unique_ptr<StoreReader>> reader = NewSqliteReader(options_.data_folder);
@@ -67,11 +75,12 @@ Status Daemon::CheckTaskCount(const RuleSet& set) const {
   const int64_t after = static_cast<int64_t>(set.tasks.size());
   const bool few = after < before && (before - after) * 100 > before * kReloadLossPercent;
   if (before == 0 || (after > 0 && !few)) return {};
-  return Error(StrCat("the rules have ", after, after == 1 ? " task" : " tasks", ", version ", newest->front().version,
-                      " of the store has ", before,
-                      ": open runs of the others would end as rule_removed. Look whether the rules are all there (",
-                      options_.rules.rules_path.empty() ? "rules/" : options_.rules.rules_path,
-                      "); if that is meant: duecourse serve --confirm"));
+  return Error(
+      StrCat("the rules have ", after, after == 1 ? " task" : " tasks", ", version ", newest->front().version,
+             " of the store has ", before,
+             ": open runs of the others would end as rule_removed. Look whether the rules are all there (",
+             options_.rules.rules_path.empty() ? "rules/" : options_.rules.rules_path,
+             "); if that is meant: duecourse serve --confirm"));
 }
 
 void Daemon::OfferRules(ReloadOrder order, uint64_t request_id) {
@@ -116,8 +125,13 @@ void Daemon::TellRefused(const std::string& what, const std::vector<Finding>& er
 
 void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
   const std::string what = StrCat(AlertLevelName(order.level), " to ", order.owner);
-  auto noted = [this, what, by = order.by, reply = std::move(reply)](const Answer& answer) {
-    Audit(by, "alert_test", StrCat(what, ": ", answer.message));
+  auto noted = [this, what, order, reply = std::move(reply)](const Answer& answer) {
+    AuditRow row;
+    row.by = order.by;
+    row.reason = order.reason;
+    row.action = "alert_test";
+    row.detail = StrCat(what, ": ", answer.message);
+    Audit(std::move(row));
     reply(answer);
   };
   std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, order.owner, order.level);

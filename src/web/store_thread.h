@@ -50,8 +50,8 @@ class StoreThread {
   // A reader met damage that the writer has not seen: the store is opened anew, which looks it through. At
   // most once in ten seconds; more is not asked of it.
   void Doubt(const std::string& what);
-  // Commits what is queued as long as the store takes it, closes it in order, ends the thread. What it does not
-  // take then is lost, and each result that is lost is logged.
+  // Commits what is queued as long as the store takes it, closes it in order, ends the thread. What it does
+  // not take then is lost, and each result that is lost is logged.
   void Stop();
   // Calls that Stop had to give up.
   size_t given_up() const { return given_up_; }
@@ -93,7 +93,7 @@ class StoreThread {
   Mutex mutex_;
   std::optional<StoreAway> away_ GUARDED_BY(mutex_);
   std::atomic<int64_t> doubted_at_{0};
-  std::string told_;       // the last that was logged of opening it again
+  std::string told_;  // the last that was logged of opening it again
   int64_t told_at_ = 0;
   int64_t last_beat_ = 0;
   bool beat_now_ = false;  // it took something after it refused: is it well again?

@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "web/api.h"
+#include "web/test_backend.h"
 
 namespace duecourse {
 namespace {
 
 // Counts what reaches the daemon.
-class CountingBackend : public Backend {
+class CountingBackend : public EmptyBackend {
  public:
   void Ask(Request, std::function<void(Answer)> reply) override { Count(reply); }
   void Reload(ReloadOrder, std::function<void(Answer)> reply) override { Count(reply); }
@@ -16,16 +17,6 @@ class CountingBackend : public Backend {
     ++reached;
     return Error("no reader here");
   }
-  Health health() override {
-    Health health;
-    health.healthy = true;
-    return health;
-  }
-  Engine::Figures figures() override { return {}; }
-  std::shared_ptr<const RuleSet> rules() override { return std::make_shared<RuleSet>(); }
-  const std::string& data_folder() const override { return name_; }
-  const std::string& node() const override { return name_; }
-  Instant now() const override { return {}; }
   int reached = 0;
 
  private:
@@ -33,7 +24,6 @@ class CountingBackend : public Backend {
     ++reached;
     reply({});
   }
-  const std::string name_ = "n";
 };
 
 TEST(Tcp, AnswersHealthAndMetricsAndNothingElse) {

@@ -62,7 +62,8 @@ class Story {
   void Live(const Json& live) {
     if (live.Has("store_away_since")) {
       Add("");
-      Add(StrCat("now: the store has taken nothing since ", LocalText(live.Get("store_away_since").AsString()),
+      Add(StrCat("now: the store has taken nothing since ",
+                 LocalText(live.Get("store_away_since").AsString()),
                  ": nothing is planned and nothing starts until it does"));
     }
     for (const Json& value : live.Get("values").AsArray()) {
