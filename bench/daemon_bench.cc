@@ -152,9 +152,11 @@ std::string NoopRules(int count, const std::string& cron) {
 struct Outcomes {
   std::vector<double> lag_ms;
   Instant last_end = kLongAgo;
+  double seconds = 0;  // from due to the last end, where it is asked for
   size_t success = 0;
   size_t attempts = 0;
 };
+// Of the runs that were due then, or of all (kLongAgo), each with its own due instant.
 Outcomes Read(const Server& server, Instant due) {
   Outcomes out;
   std::unique_ptr<StoreReader> reader = server.Reader();
@@ -163,6 +165,7 @@ Outcomes Read(const Server& server, Instant due) {
   Result<std::vector<Run>> runs = reader->Runs(filter);
   CHECK(runs.ok());
   for (const Run& run : *runs) {
+    if (due != kLongAgo && run.due != due) continue;
     if (run.state == RunState::kSuccess) ++out.success;
     out.attempts += static_cast<size_t>(run.attempts);
     if (run.first_start)
@@ -173,11 +176,11 @@ Outcomes Read(const Server& server, Instant due) {
 }
 
 void AwaitStarts(Server& server, int64_t count, int seconds) {
-  for (int i = 0; i < seconds * 20; ++i) {
+  for (int i = 0; i < seconds * 4; ++i) {
     if (server.Metric("duecourse_attempts_started_total") >= count &&
         server.Metric("duecourse_runs_running") == 0)
       return;
-    Rest(50);
+    Rest(250);  // asking takes its part of the machine, too
   }
 }
 
@@ -278,36 +281,51 @@ void W4(const std::string& program) {
           "at most +8 ms", Meets(lag.p99 - p99 <= 8)});
 }
 
+// Twice: a task's first command ever also makes the task's own folder, which costs as much as half a spawn.
 void W5(const std::string& program) {
   constexpr int kTasks = 2'000;
+  constexpr int kAgainAfter = 15;  // seconds
   const double before = BareSpawns(kTasks, 4);
-  Outcomes out;
-  Instant due;
+  Outcomes first, again;
   {
     Folder folder;
-    due = WholeSecondIn(4);
+    Instant due = WholeSecondIn(4);
+    int32_t second = Zone::Utc().ToLocal(due).civil.second % 60;
+    if (second + kAgainAfter >= 60)
+      due = due + Seconds(60 - second);  // both in one minute, for one line of cron
+    second = Zone::Utc().ToLocal(due).civil.second % 60;
+    const std::string cron =
+        StrCat(second, ",", second + kAgainAfter, CronOf(due).substr(CronOf(due).find(' ')));
     std::string text = "tasks:\n";
     for (int i = 0; i < kTasks; ++i) {
-      text += StrCat("  - {task_id: t", 10000 + i, ", cron: \"", CronOf(due),
+      text += StrCat("  - {task_id: t", 10000 + i, ", cron: \"", cron,
                      "\", timezone: UTC, command: [/bin/true]}\n");
     }
     Write(folder, text);
     Server server(program, folder);
     server.Start(true);
-    AwaitStarts(server, kTasks, 60);
+    AwaitStarts(server, 2 * kTasks, 120);
     server.Stop(SIGTERM);
-    out = Read(server, due);
+    first = Read(server, due);
+    again = Read(server, due + Seconds(kAgainAfter));
+    first.seconds = static_cast<double>((first.last_end - due).count) / 1000;
+    again.seconds = static_cast<double>((again.last_end - due).count) / 1000 - kAgainAfter;
   }
   const double limit = (before + BareSpawns(kTasks, 4)) / 2;
   const double ours = ProductSpawns(kTasks, 4);
-  const double rate = kTasks * 1000.0 / static_cast<double>((out.last_end - due).count);
+  const double rate = kTasks / again.seconds;
   Report({"W5 2,000 x /bin/true", StrCat(Number(rate), " /s"),
           StrCat("posix_spawn, 4 threads ", Number(limit), " /s"), Number(rate / limit, 2), "at least 0.70",
           Meets(rate >= 0.7 * limit)});
   Report({"W5 the same", StrCat(Number(rate), " /s"),
           StrCat("product's spawn, 4 threads ", Number(ours), " /s"), Number(rate / ours, 2), "",
           Reached::kNone});
-  ReportOnce("W5", out, kTasks);
+  Report({"W5 first run of each task", StrCat(Number(kTasks / first.seconds), " /s"),
+          StrCat("posix_spawn, 4 threads ", Number(limit), " /s"), Number(kTasks / first.seconds / limit, 2),
+          "", Reached::kNone});
+  again.success += first.success;
+  again.attempts += first.attempts;
+  ReportOnce("W5", again, 2 * kTasks);
 }
 
 void W6(const std::string& program) {

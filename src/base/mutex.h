@@ -24,11 +24,9 @@ class CAPABILITY("mutex") Mutex {
  public:
   void Lock() ACQUIRE() { mutex_.lock(); }
   void Unlock() RELEASE() { mutex_.unlock(); }
-  // For std::condition_variable_any.
-  void lock() ACQUIRE() { mutex_.lock(); }
-  void unlock() RELEASE() { mutex_.unlock(); }
 
  private:
+  friend class CondVar;
   std::mutex mutex_;
 };
 
@@ -46,16 +44,24 @@ class SCOPED_CAPABILITY MutexLock {
 // Waits are always on a predicate and may have a real-time bound; used by queues only.
 class CondVar {
  public:
-  void Wait(Mutex& mutex) REQUIRES(mutex) { cv_.wait(mutex); }
+  void Wait(Mutex& mutex) REQUIRES(mutex) {
+    std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
+    cv_.wait(held);
+    held.release();  // the caller's, as before
+  }
   // False when the real time ran out.
   bool WaitFor(Mutex& mutex, int64_t milliseconds) REQUIRES(mutex) {
-    return cv_.wait_for(mutex, std::chrono::milliseconds(milliseconds)) == std::cv_status::no_timeout;
+    std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
+    const bool told =
+        cv_.wait_for(held, std::chrono::milliseconds(milliseconds)) == std::cv_status::no_timeout;
+    held.release();
+    return told;
   }
   void NotifyOne() { cv_.notify_one(); }
   void NotifyAll() { cv_.notify_all(); }
 
  private:
-  std::condition_variable_any cv_;
+  std::condition_variable cv_;
 };
 
 }  // namespace duecourse

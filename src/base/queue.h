@@ -25,8 +25,36 @@ class Queue {
     while (items_.size() >= capacity_ && !closed_) not_full_.Wait(mutex_);
     if (closed_) return false;
     items_.push_back(std::move(value));
+    urgent_ = true;
     not_empty_.NotifyOne();
     return true;
+  }
+  // As Push, but whoever gathers is not woken for it.
+  bool PushSoon(T value) {
+    MutexLock lock(mutex_);
+    while (items_.size() >= capacity_ && !closed_) not_full_.Wait(mutex_);
+    if (closed_) return false;
+    items_.push_back(std::move(value));
+    if (!gathering_ || items_.size() >= capacity_) not_empty_.NotifyOne();
+    return true;
+  }
+  // All of them, or where the queue is closed none; the taker is woken once. They may go beyond the capacity.
+  bool PushAll(std::vector<T> values) {
+    MutexLock lock(mutex_);
+    while (items_.size() >= capacity_ && !closed_) not_full_.Wait(mutex_);
+    if (closed_) return false;
+    std::move(values.begin(), values.end(), std::back_inserter(items_));
+    urgent_ = true;
+    not_empty_.NotifyOne();
+    return true;
+  }
+  // For one that takes all: lets what can wait come together for at most wait_ms real milliseconds, shorter
+  // where something comes that cannot.
+  void Gather(int64_t wait_ms) {
+    MutexLock lock(mutex_);
+    gathering_ = true;
+    if (!urgent_ && !closed_ && items_.size() < capacity_) not_empty_.WaitFor(mutex_, wait_ms);
+    gathering_ = false;
   }
   // Everything there is, waiting at most wait_ms real milliseconds for the first (negative: without bound; 0: not at all).
   std::vector<T> TakeAll(int64_t wait_ms) {
@@ -40,6 +68,7 @@ class Queue {
     }
     std::vector<T> out(std::make_move_iterator(items_.begin()), std::make_move_iterator(items_.end()));
     items_.clear();
+    urgent_ = false;
     not_full_.NotifyAll();
     return out;
   }
@@ -74,6 +103,8 @@ class Queue {
   CondVar not_empty_;
   CondVar not_full_;
   std::deque<T> items_ GUARDED_BY(mutex_);
+  bool gathering_ GUARDED_BY(mutex_) = false;
+  bool urgent_ GUARDED_BY(mutex_) = false;  // something is in it that does not wait for others
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 

@@ -217,6 +217,7 @@ std::vector<bool> Finisher::EndLeftovers(const std::vector<std::unique_ptr<Child
 }
 
 void Finisher::ReadRest(ChildStream& stream) const {
+  if (!stream.fd.valid()) return;
   std::array<char, 65536> buffer{};
   for (int i = 0; i < kRestReadsMax && stream.fd.valid(); ++i) {
     const ssize_t n = ::read(stream.fd.get(), buffer.data(), buffer.size());
@@ -234,6 +235,7 @@ void Finisher::ReadResult(Child& child, Ending& ending) const {
   Fd fd(child.result_folder.valid() ? ::openat(child.result_folder.get(), "result", kFlags)
                                     : ::open(child.result_path.c_str(), kFlags));
   if (!fd.valid()) {
+    if (errno == ENOENT && child.scratch.empty()) return;  // most commands write none
     if (errno != ENOENT) AddNote(ending, StrCat("result file is not believed: ", ErrnoText(errno)));
   } else {
     struct stat info {};

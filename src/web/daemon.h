@@ -73,6 +73,7 @@ class Daemon : public Backend {
   void EngineLoop(OpenReply opened, Snapshot snapshot,
                   std::vector<std::pair<std::string, std::string>> texts);
   void StepOnce(std::vector<Input> inputs);
+  bool crowded();
   void LookAtClock();
   void Prune();
   void Apply(std::vector<Effect> effects);
@@ -119,6 +120,7 @@ class Daemon : public Backend {
   std::optional<OpenReply> reopened_;  // store's thread only: not yet told to the engine
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
+  bool ended_ = false;              // an attempt, in the last step; engine's thread only
   Instant stop_at_ = kNever;        // engine's thread only
   int64_t give_up_ms_ = 0;          // monotonic, real; 0: not stopping yet. Engine's thread only
   Instant found_alive_ = kLongAgo;  // when a daemon was last at work here, before this one; set by Start

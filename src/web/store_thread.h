@@ -21,7 +21,7 @@
 namespace duecourse {
 
 struct StoreThreadSink {
-  std::function<void(Event)> event;  // StoreReplied, StoreTrouble
+  std::function<void(std::vector<Event>)> events;  // StoreReplied of one commit, StoreTrouble
   // The engine must lay its memory aside for this, and tag its batches with the epoch from then on; older
   // ones are dropped.
   std::function<void(Snapshot, uint64_t epoch)> resync;
