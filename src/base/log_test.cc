@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_folder.h"
 #include "base/text.h"
 
 namespace duecourse {
@@ -72,7 +73,8 @@ TEST_F(LogTest, ASecretNeverReachesTheFileInAnySpelling) {
 }
 
 TEST_F(LogTest, LinesOfManyThreadsNeverMix) {
-  std::string path = testing::TempDir() + "/log_test_lines";
+  const TestFolder scratch;
+  const std::string path = scratch.path() + "/lines";
   Fd file(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
   Log log(clock_, file.get(), LogLevel::kInfo);
   std::vector<std::thread> threads;

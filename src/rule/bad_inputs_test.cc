@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/test_folder.h"
 #include "rule/test_rules.h"
 
 namespace duecourse {
@@ -271,7 +272,8 @@ TEST(BadInputs, NothingIsARegularExpression) {
 }
 
 TEST(BadInputs, AHolidayFileOfTenMillionLines) {
-  std::string path = testing::TempDir() + "/holidays.ics";
+  const TestFolder scratch;
+  const std::string path = scratch.path() + "/holidays.ics";
   {
     std::ofstream file(path);
     std::string block;

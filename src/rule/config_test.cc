@@ -1,4 +1,5 @@
 // duecourse.yaml.
+#include "base/test_folder.h"
 #include "rule/print.h"
 #include "rule/test_rules.h"
 
@@ -62,8 +63,8 @@ TEST(Config, TheYearsOfACalendarAreThoseOfItsDays) {
 }
 
 TEST(Config, AnIcsCalendarIsReadBesideTheSettings) {
-  std::string folder = testing::TempDir() + "/config_ics";
-  ASSERT_TRUE(MakeFolders(folder, 0700).ok());
+  const TestFolder scratch;
+  const std::string& folder = scratch.path();
   ASSERT_TRUE(WriteFileAtomic(
                   folder + "/cn.ics",
                   "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20261001\r\n"

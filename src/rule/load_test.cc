@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/test_folder.h"
 #include "rule/test_rules.h"
 
 namespace duecourse {
@@ -10,11 +11,7 @@ namespace {
 
 class LoadFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/load_",
-                   testing::UnitTest::GetInstance()->current_test_info()->name(), "_", ::getpid());
-    ASSERT_TRUE(MakeFolders(root_ + "/rules", 0700).ok());
-  }
+  void SetUp() override { ASSERT_TRUE(MakeFolders(root_ + "/rules", 0700).ok()); }
   void Write(const std::string& name, const std::string& text) {
     ASSERT_TRUE(MakeFolders(ParentFolder(root_ + "/" + name), 0700).ok());
     ASSERT_TRUE(WriteFileAtomic(root_ + "/" + name, text, false).ok());
@@ -33,7 +30,12 @@ class LoadFiles : public testing::Test {
     EXPECT_NE(FindingsText(loaded).find(words), std::string::npos) << words << "\nnot in\n"
                                                                    << FindingsText(loaded);
   }
-  std::string root_;
+
+ private:
+  const TestFolder folder_;
+
+ protected:
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(LoadFiles, AFolderIsReadWithItsSubfoldersInTheOrderOfNames) {

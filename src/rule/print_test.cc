@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/random.h"
+#include "base/test_folder.h"
 #include "rule/parse.h"
 #include "rule/test_rules.h"
 
@@ -109,8 +110,8 @@ TEST(Print, TextsOfAnyShapeComeBack) {
 }
 
 TEST(Print, EffectiveSaysWhereEachLineComesFrom) {
-  std::string folder = testing::TempDir() + "/print_effective";
-  ASSERT_TRUE(MakeFolders(folder, 0700).ok());
+  const TestFolder scratch;
+  const std::string& folder = scratch.path();
   std::string path = folder + "/b.yaml";
   ASSERT_TRUE(WriteFileAtomic(path, CaseText("rules/article_b.yaml"), false).ok());
   LoadRequest request;
@@ -138,8 +139,8 @@ TEST(Print, EffectiveSaysWhereEachLineComesFrom) {
 }
 
 TEST(Print, AnAliasIsTracedToTheLineThatWroteIt) {
-  std::string folder = testing::TempDir() + "/print_alias";
-  ASSERT_TRUE(MakeFolders(folder, 0700).ok());
+  const TestFolder scratch;
+  const std::string& folder = scratch.path();
   ASSERT_TRUE(WriteFileAtomic(folder + "/a.yaml",
                               ShortRule("retry: standard\ndedupe_key: \"t:{business_date}\"\nnoop: {}\n"),
                               false)
