@@ -104,8 +104,8 @@ bool SaysItself(const std::string& what, std::string_view prefix) {
 
 // "order_sync[channel=app] 2025-06-01"
 std::string Subject(const AlertFacts& facts) {
-  std::string out = facts.task != nullptr ? Shown(facts.task->id, kShownWord) : "duecourse";
-  if (facts.run == nullptr) return out;
+  if (facts.run == nullptr) return facts.task != nullptr ? Shown(facts.task->id, kShownWord) : "duecourse";
+  std::string out = Shown(facts.run->task, kShownWord);
   if (!facts.run->value.empty()) out += StrCat("[", Shown(facts.run->value, kShownWord), "]");
   return StrCat(out, " ", FormatDay(facts.run->business_date));
 }
@@ -113,8 +113,8 @@ std::string Subject(const AlertFacts& facts) {
 // Steps for whoever is woken. Each command is one that works in the state the run is in.
 Json Steps(const AlertFacts& facts) {
   Json steps = Json::MakeArray();
-  if (facts.task == nullptr) return steps;
-  const std::string task = ShellWord(facts.task->id);
+  if (facts.task == nullptr && facts.run == nullptr) return steps;
+  const std::string task = ShellWord(facts.task != nullptr ? facts.task->id : facts.run->task);
   if (facts.run == nullptr) {
     steps.Add(StrCat("look: duecourse why ", task));
     return steps;
@@ -176,8 +176,9 @@ Json Body(const AlertFacts& facts, AlertLevel level, const std::string& event) {
   Json body = Json::MakeObject();
   body.Set("event", event).Set("level", AlertLevelName(level)).Set("at", FormatUtc(facts.at));
   body.Set("episode", Shown(facts.episode, kShownLine));
+  if (facts.task != nullptr || facts.run != nullptr)
+    body.Set("task", Shown(facts.task != nullptr ? facts.task->id : facts.run->task, kShownWord));
   if (facts.task != nullptr) {
-    body.Set("task", Shown(facts.task->id, kShownWord));
     if (!facts.task->rule().owner.empty()) body.Set("owner", Shown(facts.task->rule().owner, kShownWord));
     if (!facts.task->rule().why.empty()) body.Set("why", Shown(facts.task->rule().why, kShownLine));
   }

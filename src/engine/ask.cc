@@ -229,7 +229,7 @@ void EngineState::GatherLane(const OpenRun& open, Facts& facts) {
   }
 }
 
-const Control* EngineState::PauseOf(const Task& task) const {
+const Control* EngineCore::PauseOf(const Task& task) const {
   auto paused = [this](const std::string& scope) -> const Control* {
     auto it = controls.find(scope);
     return it != controls.end() && it->second.paused ? &it->second : nullptr;
@@ -260,7 +260,7 @@ static Instant NextMaintenance(const ServerConfig& config, const Task& task, Ins
 }
 
 // The end of the maintenance that is on now for this task, or kLongAgo.
-Instant EngineState::MaintenanceUntil(const Task& task, int* index) const {
+Instant EngineCore::MaintenanceUntil(const Task& task, int* index) const {
   const std::vector<MaintenanceConfig>& list = rules->config.maintenance;
   for (size_t i = 0; i < list.size(); ++i) {
     const MaintenanceConfig& item = list[i];
@@ -370,9 +370,15 @@ void EngineState::Unreserve(OpenRun& open) {
   WakeLane(open.lane);
 }
 
-void EngineState::LeavePools(OpenRun& open) {
-  if (open.task == nullptr) return;
-  for (const std::string& name : open.task->rule().trigger.pools) pools[name].waiting.erase(open.run.id);
+void EngineCore::WaitForPools(OpenRun& open, const std::vector<std::string>& names) {
+  for (const std::string& name : names) pools[name].waiting.insert(open.run.id);
+  open.waits_for_pools = names;
+}
+
+// Those it stands in, whatever pools its rule has by now.
+void EngineCore::LeavePools(OpenRun& open) {
+  for (const std::string& name : open.waits_for_pools) pools[name].waiting.erase(open.run.id);
+  open.waits_for_pools.clear();
 }
 
 }  // namespace duecourse

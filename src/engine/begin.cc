@@ -33,7 +33,7 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   bool same = opened.rules_hash == rules->hash && opened.version > 0;
   BuildLanes(snapshot.cursors, !same, std::move(texts));
   AdoptRuns(snapshot);
-  Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
+  ArmFold();
   FlushCalls();  // what is open is asked in the first step, after what came due meanwhile
   last_alive = std::min(std::max(last_alive, snapshot.last_alive), now);
   found_alive = snapshot.last_alive;
@@ -74,13 +74,19 @@ void EngineState::Resync(const Snapshot& snapshot, const std::optional<OpenReply
   FlushCalls();
 }
 
-// Attempts of ours that the store knows nothing of: they have no claim any more, and what they would report
-// is nobody's.
+// Attempts of ours that the store knows nothing of, or knows the end of. Those that are over are forgotten as
+// after any ending; those that still run have no claim any more, and what they would report is nobody's.
 void EngineCore::EndOrphans() {
   for (const auto& [id, old] : former) {
-    if (!old->executing || old->ended || old->finishing) continue;
+    if (!old->executing && !old->finishing) continue;
     const OpenRun* now_open = FindRun(id);
-    if (now_open != nullptr && now_open->executing && now_open->run.fence == old->run.fence) continue;
+    const bool goes_on = now_open != nullptr && now_open->run.state == RunState::kRunning &&
+                         now_open->run.fence == old->run.fence;
+    if (goes_on) continue;
+    if (old->ended || old->finishing) {
+      if (!old->alive) Emit(AttemptForget{{id, old->run.fence, old->run.attempts}});
+      continue;
+    }
     Say(LogLevel::kError, "attempt_orphaned",
         Json::MakeObject().Set("run", id).Set("fence", old->run.fence).Set("attempt", old->run.attempts));
     Emit(AttemptKill{{id, old->run.fence, old->run.attempts}, KillWhy::kLeaseLost});
@@ -113,15 +119,15 @@ void EngineState::Adopt(const Snapshot& snapshot) {
   for (const Flag& flag : snapshot.flags) flags[FlagKey(flag)] = flag;
   for (const AlertRow& alert : snapshot.pending_alerts) {
     alerts[alert.id] = alert;
-    Arm({std::max(alert.next_try_at, now), Timer::Kind::kAlert, 0, alert.id});
+    ArmAlert(alert);
   }
+  ahead.clear();
+  for (const RunAhead& one : snapshot.ahead) ahead[{one.task, one.value}].insert(one.due);
   pool_last_start.clear();
   for (const auto& [pool, at] : snapshot.pool_last_start) pool_last_start[pool] = at;
 }
 
-// A lane that was planned by a clock which stood ahead would be silent until that time is reached. What it
-// has already is known by its identity and its key. True where there was something to turn back.
-static bool TurnBack(Lane& lane, Instant now) {
+bool TurnBack(Lane& lane, Instant now) {
   const bool ahead = lane.planned_through > now + kWallSkew || lane.in_force_since > now + kWallSkew;
   if (ahead) {
     lane.planned_through = std::min(lane.planned_through, now);
@@ -320,6 +326,10 @@ void EngineState::Bind(OpenRun& open) {
   } else {
     task = rules->Find(open.run.task);  // a disabled rule still judges its open runs
     if (task != nullptr && !FindValue(task->rule(), open.run.value, &value)) task = nullptr;
+  }
+  if (task == nullptr && open.task != nullptr) {
+    open.gone_rules = open.rules;
+    open.gone_task = open.task;
   }
   open.rules = rules;
   open.task = task;

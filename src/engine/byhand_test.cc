@@ -32,6 +32,24 @@ TEST(Engine, AQuestionBesideTheScheduleIsNowhereUntilItsClaimIsStored) {
   EXPECT_TRUE(bench.disk->runs.empty());
 }
 
+TEST(Engine, WhatAPersonPassesOverIsNamedAndNothingIsSaidOfWhatNobodySaw) {
+  const char* waits =
+      ", preconditions: [{type: file, path: \"in-{business_date}.csv\", must_exist: true}, {command: "
+      "{command: "
+      "[/bin/ready]}}, {flag: {name: f}}]";
+  Bench bench(RulesOf("tasks:\n" + Rule("a", waits)));
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, false, true});
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  const std::string want =
+      "precondition_not_ready (flag f for 2026-03-02 is not set; not looked at: file in-2026-03-02.csv, "
+      "command "
+      "/bin/ready)";
+  EXPECT_NE(bench.disk->audit.begin()->second.detail.find(want), std::string::npos)
+      << bench.disk->audit.begin()->second.detail;
+  EXPECT_NE(bench.disk->decisions.begin()->second.detail.find(want), std::string::npos);
+}
+
 TEST(Engine, WhoAsksWhileTheStoreIsAwayIsToldSo) {
   Bench bench(RulesOf("tasks:\n" + Rule("a")));
   bench.Step(kDue);

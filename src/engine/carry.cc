@@ -110,6 +110,9 @@ void EngineState::OnPlannedRun(OpenRun& open, const PlannedReply& reply, Pending
   } else if (open.run.state == RunState::kManualRequired) {
     WakeWaitersOfTask(open.run.task);
   } else if (open.reserved) {
+    if (open.unwritten && !open.run.extra && open.lane != kNoLane &&
+        open.run.due > lanes[open.lane].planned_through)
+      ahead[{open.run.task, open.run.value}].insert(open.run.due);
     open.unwritten = false;
     OnClaimed(open, reply.claim);
   } else {

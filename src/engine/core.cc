@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/wall_guard.h"
+
 namespace duecourse {
 
 EngineCore::EngineCore(EngineOptions engine_options, Rules rule_set, uint64_t seed)
@@ -44,7 +46,7 @@ size_t EngineCore::held() const {
   for (const auto& [flag, waiting] : flag_waiters) waiters += 1 + waiting.size();
   for (const auto& [name, pool] : pools) waiters += pool.holders.size() + pool.waiting.size();
   return waiters + flights.size() + runs.size() + pools.size() + flags.size() + controls.size() +
-         alerts.size() + dirty.size() + timers.size() + lane_timers.size() + probes.size() +
+         alerts.size() + ahead.size() + dirty.size() + timers.size() + lane_timers.size() + probes.size() +
          late_counts.size() + idle_breakers.size() + waiting_lanes.size();
 }
 
@@ -57,6 +59,14 @@ void EngineCore::DropTimersOfRows() {
     if (!of_a_row) kept.push(timer);
   }
   timers = std::move(kept);
+}
+
+void EngineCore::ArmFold() { Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""}); }
+
+// A time to try again that lies beyond any pause was given by a clock that stood ahead.
+void EngineCore::ArmAlert(const AlertRow& alert) {
+  const bool ahead = alert.next_try_at > now + kWallSkew + AlertRetryDelay(alert.tries);
+  Arm({ahead ? now : std::max(alert.next_try_at, now), Timer::Kind::kAlert, 0, alert.id});
 }
 
 void EngineCore::ArmRun(OpenRun& open, Instant at) {

@@ -27,7 +27,9 @@ class EngineCore {
   void Arm(Timer timer);
   void ArmRun(OpenRun& open, Instant at);
   void EndOrphans();
+  void ArmFold();
   void DropTimersOfRows();  // of runs and alerts: armed again from the rows that are read
+  void ArmAlert(const AlertRow& alert);
   Instant NextTimer() const;
   void Call(StoreCall call, Pending pending);
   void FlushCalls();
@@ -41,6 +43,8 @@ class EngineCore {
   void WaitForFlag(OpenRun& open, const std::string& name);
   void WaitForTask(OpenRun& open, const std::string& task);
   void StopWaiting(OpenRun& open);
+  void WaitForPools(OpenRun& open, const std::vector<std::string>& names);
+  void LeavePools(OpenRun& open);
   // Folded repeats of its newest answer, into the store or, where the answer's row is not there yet, aside.
   void FoldOne(OpenRun& open);
   void OnAnswerStored(OpenRun* open, uint64_t ticket, int64_t decision_id);
@@ -53,6 +57,13 @@ class EngineCore {
   void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
   void RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what);
   void OverOrUnknown(const Request& request, const std::string& run_id, const std::optional<Run>& stored);
+  // The pause of this task, or null; the end of the maintenance that is on for it, or kLongAgo.
+  const Control* PauseOf(const Task& task) const;
+  Instant MaintenanceUntil(const Task& task, int* index) const;
+  bool IsAhead(const Run& run) const;
+  // Why nothing was planned until now.
+  std::string DownText() const;
+  const Task* TaskToTell(const OpenRun& open) const;
   // Why there is nothing that judges this run any more.
   std::string GoneText(const Run& run) const;
   void AnswerFine(const Pending& pending, const std::string& run_id);
@@ -77,6 +88,7 @@ class EngineCore {
   std::vector<Lane> lanes;
   uint32_t lane_generation = 0;      // timers of lanes of a former set are dead
   std::vector<uint32_t> first_lane;  // of each task of the set; kNoFirstLane where it has none
+  std::map<std::pair<std::string, std::string>, std::set<Instant>> ahead;  // started before they were due
   std::set<size_t> waiting_lanes;    // due, but the store is away or a plan is in flight
   size_t owed_count = 0;             // of the plan being made: how many starts are owed from downtime
   std::map<std::string, std::unique_ptr<OpenRun>> runs;
@@ -103,7 +115,7 @@ class EngineCore {
   bool store_told = false;
   StoreFault store_fault;
   Instant store_away_since = kNever;
-  Instant late_from = kNever;      // occurrences due at or after it are late, not missed
+  StoreGap store_gap;              // what came due in it is late, not missed, while its window is open
   Instant last_alive = kLongAgo;   // newest instant at which a daemon was at work, before this step
   Instant found_alive = kLongAgo;  // the same as this daemon found it at its start: of the one before it
   bool activating = false;         // a new version of the rules is on its way into the store

@@ -84,9 +84,50 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
 std::string EngineState::PassedText(const OpenRun& open) const {
   std::string text;
   for (const Decision& passed : open.passed) {
-    std::string clause = DescribeDecision(open, passed);
+    std::string clause = passed.verdict == Verdict::kProbe ? "" : DescribeDecision(open, passed);
+    const bool waits_for_something = passed.reason == Reason::kPreconditionNotReady ||
+                                     passed.reason == Reason::kPreconditionInvalid ||
+                                     passed.reason == Reason::kPreconditionCheckFailed;
+    if (waits_for_something) clause += UnseenText(open, clause.empty() ? "" : "; ");
     text += StrCat(text.empty() ? "passed over: " : ", ", ReasonName(passed.reason));
     if (!clause.empty()) text += StrCat(" (", clause, ")");
+  }
+  return text;
+}
+
+// "file /data/orders.csv": what it asks, as this run would ask it.
+static std::string NameOf(const Precondition& condition, const TemplateScope& scope) {
+  const Template* name = nullptr;
+  switch (condition.type) {
+    case Precondition::Type::kFlag:
+      name = &condition.flag.name;
+      break;
+    case Precondition::Type::kFile:
+      name = &condition.file.path;
+      break;
+    case Precondition::Type::kHttp:
+      name = &condition.http.url;
+      break;
+    case Precondition::Type::kTask:
+      name = &condition.task.task;
+      break;
+    case Precondition::Type::kCommand:
+      name = &condition.command.argv.front();
+      break;
+  }
+  Result<std::string> text = Render(*name, scope);
+  return StrCat(PreconditionTypeName(condition.type), " ", text.ok() ? *text : name->text());
+}
+
+// The preconditions that nobody looked at: of them it is not known whether they hold.
+std::string EngineState::UnseenText(const OpenRun& open, const char* separator) const {
+  const TriggerRule& trigger = open.task->rule().trigger;
+  std::string text;
+  for (size_t i = 0; i < open.observed.size(); ++i) {
+    const PreconditionFact& fact = open.observed[i].fact;
+    if (fact.once_met_stays || IsFresh(fact, now, trigger.check_interval)) continue;
+    text += StrCat(text.empty() ? StrCat(separator, "not looked at: ") : ", ",
+                   NameOf(trigger.preconditions[i], ScopeOf(*open.task, open.value, open.occurrence)));
   }
   return text;
 }

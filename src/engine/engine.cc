@@ -113,6 +113,7 @@ void EngineState::Handle(Event event) {
             .Set("by_ms", leap->by.count)
             .Set("believed", leap->believed)
             .Set("text", notice.what));
+    if (leap->believed && leap->by < Millis{}) FollowBack();
     SendNotice(notice);
   }
 }
@@ -174,10 +175,10 @@ void EngineState::RunTimers() {
   for (size_t lane : due_lanes) PlanLane(lane);
   for (const std::string& id : alert_ids) SendAlertAgain(id);
   if (fold) {
-    late_from = kNever;
+    if (waiting_lanes.empty()) store_gap = StoreGap();
     FoldAll();
     DropOldFlags();
-    Arm({now + Minutes(1), Timer::Kind::kFold, 0, ""});
+    ArmFold();
   }
 }
 

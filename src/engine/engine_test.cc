@@ -64,6 +64,74 @@ TEST(Engine, APlanUnderWayWhoseRuleGoesIsSkipped) {
   }
 }
 
+// Nothing ends silently: under the levels and for the owner that it had, where this daemon knew them.
+TEST(Engine, ARunWhoseRuleWasRemovedIsToldOf) {
+  const std::string told = "    owner: desk\n    alerts: {levels: {skipped: P2}}\n";
+  const std::string both = "tasks:\n" + Rule("a", ", depends_on: [f]") + told + Rule("b");
+  const std::string one = "tasks:\n" + Rule("b");
+  const std::string desk = "owners: {desk: {P2: [page]}}\nchannels: {page: {command: [/bin/true]}}\n";
+  for (bool restarted : {false, true}) {
+    SCOPED_TRACE(restarted);
+    Bench bench(RulesOf(both, desk));
+    bench.Step(kDue);
+    bench.Settle();
+    if (restarted) {
+      bench.RestartInMemory(RulesOf(one, desk));
+    } else {
+      bench.Reload(one, desk);
+      bench.Settle();
+    }
+    ASSERT_EQ(bench.disk->alerts.size(), 1u);
+    const AlertRow& row = bench.disk->alerts.begin()->second;
+    EXPECT_EQ(row.event, "skipped");
+    EXPECT_EQ(row.task, "a");
+    EXPECT_EQ(row.level, restarted ? AlertLevel::kP3 : AlertLevel::kP2);
+    EXPECT_EQ(row.owner, restarted ? "" : "desk");
+    EXPECT_NE(row.title.find("a 2026-03-02: skipped: rule_removed: its rule was removed"), std::string::npos)
+        << row.title;
+  }
+}
+
+TEST(Engine, AnAttemptThatIsLostWithItsRuleIsToldOf) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.RestartInMemory(RulesOf("tasks:\n" + Rule("b", ", depends_on: [f]")));
+  ASSERT_EQ(bench.inspects.size(), 1u);
+  Inspection gone;
+  gone.ref = bench.inspects[0].ref;
+  gone.found = Inspection::Found::kGone;
+  bench.Step(kDue, {AttemptInspected{gone}});
+  bench.Settle();
+  ASSERT_EQ(bench.disk->alerts.size(), 1u);
+  EXPECT_EQ(bench.disk->alerts.begin()->second.event, "skipped");
+  EXPECT_NE(bench.disk->alerts.begin()->second.title.find("rule_removed: attempt 1 lost"), std::string::npos);
+}
+
+// Who waits for a pool that its rule no longer has waits there no more.
+TEST(Engine, AReloadThatDropsAPoolLeavesNobodyWaitingInIt) {
+  const std::string pool = "pools: {gpu: {max_concurrency: 1}}\n";
+  const std::string with = "tasks:\n" + Rule("a", ", pools: [gpu]") + Rule("b", ", pools: [gpu]");
+  const std::string without = "tasks:\n" + Rule("a", ", pools: [gpu]") + Rule("b");
+  Bench bench(RulesOf(with, pool));
+  size_t held = 0;
+  for (int day = 0; day < 30; ++day) {
+    bench.Step(kDue + Hours(24 * day));
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 2 * static_cast<size_t>(day) + 1);
+    bench.Reload(without, pool);
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 2 * static_cast<size_t>(day) + 2);
+    bench.End(bench.starts[bench.starts.size() - 2]);
+    bench.End(bench.starts.back());
+    bench.Settle();
+    bench.Reload(with, pool);
+    bench.Settle();
+    if (day == 5) held = bench.engine->figures().held;
+  }
+  EXPECT_LT(bench.engine->figures().held, held + 10);
+}
+
 TEST(Engine, AnAnswerAboutAnUpstreamThatNobodyAsksForAnyMoreIsDropped) {
   std::string waits = Rule("b", ", preconditions: [{type: task, task: a}]");
   Bench bench(RulesOf("tasks:\n" + Rule("a") + waits));

@@ -76,7 +76,7 @@ struct StoreTrouble {
   StoreFault fault;
 };
 // The machine's wall clock was set, by so much (zero: it is right again). Time is told by it only once it is
-// believed (base/wall_guard.h).
+// believed (base/wall_guard.h); what was planned by an hour that is no more is turned back then.
 struct ClockLeapt {
   Millis by;
   bool believed = false;

@@ -137,10 +137,8 @@ void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
   row.to_state = RunStateName(next.next);
   LogDecision(row);
   call.decisions.push_back(std::move(row));
-  if (open.task != nullptr) {
-    TellEnding(open, what, change, call.alerts);
-    if (next.next == RunState::kSuccess) SuccessFlags(open, call.flags);
-  }
+  TellEnding(open, what, change, call.alerts);
+  if (open.task != nullptr && next.next == RunState::kSuccess) SuccessFlags(open, call.flags);
   if (!change.after.task.empty()) {
     call.breaker = change.after;
     *lanes[open.lane].breaker = change.after;

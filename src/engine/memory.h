@@ -10,12 +10,11 @@
 
 #include "decide/decide.h"
 #include "engine/engine.h"
+#include "engine/lane.h"
 
 namespace duecourse {
 
 using Rules = std::shared_ptr<const RuleSet>;
-inline constexpr size_t kNoLane = static_cast<size_t>(-1);
-inline constexpr uint32_t kNoFirstLane = static_cast<uint32_t>(-1);
 // A row that the store refuses to change is read again at once this often in a row, then every kInspectAgain.
 inline constexpr int kRefusalsInARow = 3;
 // A store that refuses this long is told of, from memory (GUARANTEES, scenario 83).
@@ -32,20 +31,6 @@ inline constexpr int kOccurrencesTried = 1000;
 // `trigger --extra` tries keys #m1 to #m100.
 inline constexpr int kExtraKeysTried = 100;
 
-// One (task, value). Small: there may be a hundred thousand.
-struct Lane {
-  uint32_t task = 0;  // index into the active set
-  uint32_t value = 0;
-  Instant next_due = kNever;
-  Instant planned_through;
-  Instant in_force_since;
-  Instant last_start = kLongAgo;
-  int running = 0;                   // live leases and claims in flight
-  bool planning = false;             // a PlanCall of this lane is in flight
-  std::unique_ptr<Breaker> breaker;  // where it ever failed
-  std::vector<std::string> open;     // ids of its runs that are not final, oldest due first
-};
-
 // What a precondition last answered for a run.
 struct Observed {
   PreconditionFact fact;
@@ -61,6 +46,8 @@ struct OpenRun {
   size_t lane = kNoLane;
   Rules rules;                 // of the attempt under way, else the active set; keeps `task` alive
   const Task* task = nullptr;  // null: its rule is gone
+  Rules gone_rules;            // the last that had it, for whom to tell; null where this daemon never saw it
+  const Task* gone_task = nullptr;
   size_t value = 0;
   Occurrence occurrence;
   std::vector<Observed> observed;
@@ -84,6 +71,7 @@ struct OpenRun {
   bool dirty = false;              // to be asked in this step
   bool reserved = false;           // counted in its lane's and pools' running
   std::vector<std::string> pools;  // in which it is counted
+  std::vector<std::string> waits_for_pools;  // among whose waiting it stands
   bool executing = false;          // the executor has it
   bool due_in_pause = false;       // it came due while paused, so `resume` owes it nothing
   bool inspecting = false;         // a former daemon's attempt is being looked at
@@ -159,13 +147,6 @@ struct Pending {
   size_t changes = 0;  // kActivate
 };
 
-// Occurrences in (planned_through, now] of one lane, sorted into what starts and what is only counted.
-struct DueSet {
-  std::vector<Instant> starts;    // to be planned as runs, oldest first
-  std::vector<Note> ranges;       // missed, or on excluded days
-  std::optional<Instant> person;  // the newest missed one, where a person must decide
-};
-
 // A change of a run's state without an attempt, and who asked for it.
 struct Change {
   RunState state = RunState::kSkipped;
@@ -189,9 +170,4 @@ inline Reason StartReason(const OpenRun& open) {
 }
 // What a change to this state is to people, where it is anything.
 std::optional<AlertRule::Event> AlertEventOf(RunState state);
-// A short text that differs when what is due differs.
-std::string ScheduleFingerprint(const Schedule& schedule);
-// The index of a for_each value by its id.
-bool FindValue(const RuleBody& rule, const std::string& id, size_t* index);
-
 }  // namespace duecourse

@@ -1,6 +1,9 @@
 // What came due becomes rows. Late occurrences are planned one by one; missed ones are counted by arithmetic
-// and only those still inside window and max_delay are enumerated.
+// and only those still inside window and max_delay are enumerated. What came due while the store was away is
+// late as long as its window is open; what ended meanwhile is counted as after downtime, for there may be
+// much of it.
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "engine/state.h"
@@ -35,32 +38,42 @@ void Extend(Note& range, Instant due) {
 
 }  // namespace
 
-// Walks back from the newest missed occurrence while windows are still open: the ones that may yet start.
-std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Instant through,
+// Walks back from the newest occurrence while they may yet start. `any`: late ones, which max_delay does not
+// bind, and also those on days that are not the rule's, which have a fate of their own.
+std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Instant end, bool any,
                                             size_t most) const {
   const Task& task = TaskOf(lane);
   std::vector<Instant> open;
-  Instant before = through + Millis{1};
+  Instant before = end + Millis{1};
   // Windows of one rule end in the order of their due times, but for a day that moved; the walk stops at the
   // first ended one.
   while (open.size() < most) {
     std::optional<Instant> due = PreviousDue(task.rule(), lane.value, before);
     if (!due || *due <= after) break;
     Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
-    if (occurrence.start_limit <= now) break;
-    if (occurrence.day == Occurrence::Day::kOpen) open.push_back(*due);
+    if ((any ? occurrence.window.ends : occurrence.start_limit) <= now) break;
+    if (any || occurrence.day == Occurrence::Day::kOpen) open.push_back(*due);
     before = *due;
   }
   std::reverse(open.begin(), open.end());
   return open;
 }
 
-// The counted range of what was missed, without those that start. Days that the rule excludes are told apart.
+// Those that are in no range, oldest first.
+static std::vector<Instant> Placed(const DueSet& set) {
+  std::vector<Instant> placed;
+  std::set_union(set.starts.begin(), set.starts.end(), set.by_hand.begin(), set.by_hand.end(),
+                 std::back_inserter(placed));
+  return placed;
+}
+
+// The counted range of what was missed, without those that start or have their run. Days that the rule
+// excludes are told apart.
 void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const {
   const Task& task = TaskOf(lane);
   int64_t total = CountDue(task.rule(), lane.value, after, through);
-  int64_t chosen =
-      std::count_if(set.starts.begin(), set.starts.end(), [&](Instant due) { return due <= through; });
+  const std::vector<Instant> placed = Placed(set);
+  int64_t chosen = std::count_if(placed.begin(), placed.end(), [&](Instant due) { return due <= through; });
   Note missed;
   missed.count = 0;
   Note excluded = missed;
@@ -69,29 +82,29 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
   if (IsRestricted(task.rule().trigger) && total <= kSortedRangeMax) {
     for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due <= through;
          due = NextDue(task.rule(), lane.value, *due)) {
-      if (std::binary_search(set.starts.begin(), set.starts.end(), *due)) continue;
+      if (std::binary_search(placed.begin(), placed.end(), *due)) continue;
       Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
       Extend(occurrence.day == Occurrence::Day::kExcluded ? excluded : missed, *due);
     }
   } else if (total > chosen) {
     missed.count = total - chosen;
-    missed.first_due = FirstNotIn(set.starts, lane, after, through, true);
-    missed.last_due = FirstNotIn(set.starts, lane, after, through, false);
+    missed.first_due = FirstNotIn(placed, lane, after, through, true);
+    missed.last_due = FirstNotIn(placed, lane, after, through, false);
   }
   if (missed.count > 0) set.ranges.push_back(std::move(missed));
   if (excluded.count > 0) set.ranges.push_back(std::move(excluded));
 }
 
-// The first (or last) occurrence in (after, through] that does not start, on a day of the rule where there is
-// one. CHECKs that something does not start.
-Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after,
+// The first (or last) occurrence in (after, through] that is in no other place, on a day of the rule where
+// there is one. CHECKs that there is one.
+Instant EngineState::FirstNotIn(const std::vector<Instant>& placed, const Lane& lane, Instant after,
                                 Instant through, bool forward) const {
   const Task& task = TaskOf(lane);
   std::optional<Instant> due = forward ? NextDue(task.rule(), lane.value, after)
                                        : PreviousDue(task.rule(), lane.value, through + Millis{1});
   std::optional<Instant> any;
   for (int64_t i = 0; i < kSortedRangeMax && due && after < *due && *due <= through; ++i) {
-    if (!std::binary_search(starts.begin(), starts.end(), *due)) {
+    if (!std::binary_search(placed.begin(), placed.end(), *due)) {
       if (!any) any = due;
       bool excluded = IsRestricted(task.rule().trigger) &&
                       OccurrenceAt(task, lane.value, *due, rules->config).day == Occurrence::Day::kExcluded;
@@ -101,6 +114,42 @@ Instant EngineState::FirstNotIn(const std::vector<Instant>& starts, const Lane& 
   }
   CHECK(any.has_value());
   return *any;
+}
+
+// What came due after `after`, to be planned one by one. After a time without the store that may be much:
+// only what is still open is, and `after` moves up to it; what is before it has been missed.
+std::vector<Instant> EngineState::LateOnes(const Lane& lane, Instant& after) const {
+  const Task& task = TaskOf(lane);
+  std::vector<Instant> late;
+  if (store_gap.from < kNever) {
+    late = StillOpen(lane, after, now, true, kCatchupOccurrencesMax);
+    after = late.empty() ? now : late.front() - Millis{1};
+    return late;
+  }
+  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due <= now;
+       due = NextDue(task.rule(), lane.value, *due)) {
+    late.push_back(*due);
+  }
+  return late;
+}
+
+bool EngineCore::IsAhead(const Run& run) const {
+  auto of_lane = ahead.find({run.task, run.value});
+  return of_lane != ahead.end() && of_lane->second.contains(run.due);
+}
+
+// Occurrences in (after, through] that a person started before they were due.
+std::vector<Instant> EngineState::StartedByHand(const Lane& lane, Instant after, Instant through) const {
+  std::vector<Instant> found;
+  const RuleBody& rule = TaskOf(lane).rule();
+  auto of_lane = ahead.empty() ? ahead.end() : ahead.find({TaskOf(lane).id, ValueId(rule, lane.value)});
+  if (of_lane == ahead.end()) return found;
+  for (Instant due : of_lane->second) {
+    // Another schedule may have come into force since.
+    if (after < due && due <= through && NextDue(rule, lane.value, due - Millis{1}) == due)
+      found.push_back(due);
+  }
+  return found;
 }
 
 void EngineState::PlanLane(size_t index) {
@@ -113,24 +162,26 @@ void EngineState::PlanLane(size_t index) {
   const Task& task = TaskOf(lane);
   const TriggerRule& trigger = task.rule().trigger;
   Instant from = std::max(lane.planned_through, lane.in_force_since);
-  Instant late_after = std::max(from, std::min(now - kLateGrace - Millis{1}, late_from - Millis{1}));
+  Instant late_after = std::max(from, std::min(now, store_gap.from) - kLateGrace - Millis{1});
   DueSet set;
+  set.starts = LateOnes(lane, late_after);
+  set.by_hand = StartedByHand(lane, from, late_after);
   int64_t missed = late_after > from ? CountDue(task.rule(), lane.value, from, late_after) : 0;
-  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, late_after); due && *due <= now;
-       due = NextDue(task.rule(), lane.value, *due)) {
-    set.starts.push_back(*due);
-  }
+  missed -= static_cast<int64_t>(set.by_hand.size());
   if (missed > 0) {
     std::vector<Instant> late = std::move(set.starts);
     set.starts.clear();
     if (trigger.missed == MissedPolicy::kAll) {
-      set.starts = StillOpen(lane, from, late_after, kCatchupOccurrencesMax);
+      set.starts = StillOpen(lane, from, late_after, false, kCatchupOccurrencesMax);
     } else if (trigger.missed == MissedPolicy::kLatest && late.empty()) {
-      set.starts = StillOpen(lane, from, late_after, 1);
+      set.starts = StillOpen(lane, from, late_after, false, 1);
     }
+    const bool can_start = !set.starts.empty() || !late.empty();
+    std::erase_if(set.starts, [&](Instant due) {
+      return std::binary_search(set.by_hand.begin(), set.by_hand.end(), due);
+    });
     owed_count = set.starts.size();
     CountMissed(lane, from, late_after, set);
-    bool can_start = !set.starts.empty() || !late.empty();
     if (!can_start && trigger.on_window_end == OnWindowEnd::kManual) PersonForNewest(lane, from, set);
     set.starts.insert(set.starts.end(), late.begin(), late.end());
   } else {
@@ -144,7 +195,9 @@ void EngineState::PersonForNewest(const Lane& lane, Instant after, DueSet& set) 
   for (Note& range : set.ranges) {
     if (range.reason != Reason::kSchedulerDown) continue;
     set.person = range.last_due;
-    if (--range.count > 0) range.last_due = FirstNotIn({*set.person}, lane, after, *set.person, false);
+    std::vector<Instant> placed = Placed(set);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), *set.person), *set.person);
+    if (--range.count > 0) range.last_due = FirstNotIn(placed, lane, after, *set.person, false);
   }
   std::erase_if(set.ranges, [](const Note& range) { return range.count == 0; });
 }
@@ -185,13 +238,23 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
     call.note_decisions.push_back(NoteRow(range, task));
     call.notes.push_back(std::move(range));
   }
+  // Asked for again, they are found to be done, and that is noted on their runs.
+  for (Instant due : set.by_hand) PlanOne(index, due, call, pending, "");
+  auto of_lane = ahead.find({call.task, call.value});
+  if (of_lane != ahead.end()) {
+    of_lane->second.erase(of_lane->second.begin(), of_lane->second.upper_bound(now));
+    if (of_lane->second.empty()) ahead.erase(of_lane);
+  }
   lane.planned_through = now;
   lane.planning = true;
   Call(std::move(call), std::move(pending));
   ArmLane(index);
 }
 
-std::string EngineState::DownText() const {
+std::string EngineCore::DownText() const {
+  if (store_gap.from < kNever)
+    return StrCat("the store took nothing from ", FormatUtc(store_gap.from), " to ",
+                  FormatUtc(store_gap.until));
   return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
 }
 
@@ -211,7 +274,8 @@ void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pe
   run.rule_version = rule_version;
   run.created_at = now;
   run.state_since = now;
-  if (task.rule().trigger.missed == MissedPolicy::kLatest) SupersedeOlder(lane, run, call, pending);
+  if (task.rule().trigger.missed == MissedPolicy::kLatest && !IsAhead(run))
+    SupersedeOlder(lane, run, call, pending);
   run.business_date = OccurrenceAt(task, lane.value, due, rules->config).business_date;
   OpenRun& open = AddRun(run);
   open.flight = OpenRun::Flight::kPlan;
@@ -269,13 +333,15 @@ void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, P
     if (open == nullptr || open->run.state != RunState::kScheduled || open->run.attempts > 0) continue;
     if (open->run.extra || open->flight != OpenRun::Flight::kNone || open->run.due >= newer.due) continue;
     Reason why = open->last.reason;
+    if (why == Reason::kNotDue)
+      why = open->run.reason;  // a former daemon's answer: this one has not asked yet
     bool by_limit =
         open->last.verdict == Verdict::kDeny && (why == Reason::kMaxConcurrency || why == Reason::kPoolFull ||
                                                  why == Reason::kMinInterval || why == Reason::kRateLimited);
     if (!open->run.owed && !by_limit) continue;
-    std::string detail =
-        StrCat("superseded by the occurrence of ", FormatUtc(newer.due),
-               " while it waited: ", open->last_text.empty() ? ReasonName(why) : open->last_text);
+    const std::string& waits = open->last_text.empty() ? open->run.detail : open->last_text;
+    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer.due),
+                                " while it waited: ", waits.empty() ? ReasonName(why) : waits);
     MoveCall move = MakeMove(*open, RunState::kSkipped, Reason::kSuperseded, detail);
     move.after.superseded_by = newer.id;
     open->flight = OpenRun::Flight::kMove;

@@ -34,6 +34,59 @@ TEST(Engine, AClockThatStoodAheadLeavesNoTaskSilentAndNothingTwice) {
   EXPECT_EQ(bench.disk->cursors.begin()->second.planned_through, kDue + Hours(24 * 3));
 }
 
+// The same under a running daemon, which is told of it: nothing of what is on its way is given up for that.
+TEST(Engine, AClockThatIsSetBackTurnsPlansBackAndLosesNoAnswer) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b", ", depends_on: [f]")));
+  bench.Step(kDue);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.End(bench.starts[0]);
+  bench.Settle();
+  const Instant ahead = kDue + Hours(24 * 365) + Minutes(5);
+  bench.Step(ahead);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 2u) << "a year on, it runs";
+  bench.Ask(7, FlagRequest{"x", std::nullopt, "true", std::nullopt, false});
+  const Instant back = kDue + Minutes(30);
+  bench.Step(back, {ClockLeapt{back - ahead, true}});
+  bench.Settle();
+  ASSERT_EQ(bench.answers.size(), 1u);
+  EXPECT_EQ(bench.answers[0].kind, Answer::Kind::kFine);
+  EXPECT_TRUE(bench.kills.empty()) << "what runs notices nothing";
+  EXPECT_LE(bench.engine->NextTimer(), back + Minutes(1)) << "heartbeats and housekeeping go on";
+  bench.End(bench.starts[1]);
+  bench.Settle();
+  for (int day = 1; day <= 3; ++day) {
+    bench.Step(kDue + Hours(24 * day));
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 2u + static_cast<size_t>(day));
+    bench.End(bench.starts.back());
+    bench.Settle();
+  }
+  for (const auto& [lane, cursor] : bench.disk->cursors)
+    EXPECT_EQ(cursor.planned_through, kDue + Hours(24 * 3));
+}
+
+// Time is up, and a claim on its way is granted all the same: nothing of it starts, and it costs nothing.
+TEST(Engine, WhatIsGrantedWhenTheDrainIsOverIsGivenBack) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Step(kDue, {DrainAsked{}});
+  bench.Step(kDue, {StopNow{}});
+  bench.Settle();
+  EXPECT_TRUE(bench.starts.empty());
+  EXPECT_EQ(bench.Only().state, RunState::kScheduled);
+  EXPECT_EQ(bench.Only().counted, 0);
+  EXPECT_EQ(bench.Only().uncounted, 1);
+  const std::vector<Attempt>& attempts = bench.disk->runs.begin()->second.attempts;
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].outcome, Outcome::kNotStarted);
+  EXPECT_EQ(attempts[0].summary, "not started: the daemon stops");
+  EXPECT_TRUE(bench.drained);
+  bench.RestartInMemory();
+  EXPECT_EQ(bench.starts.size(), 1u) << "the next daemon starts it";
+}
+
 // A slot given back wakes its lane, the run that gave it back included.
 TEST(Engine, ARefusedClaimIsNotAskedForAgainBeforeTheStoreSaid) {
   Bench bench(RulesOf("tasks:\n" + Rule("a")));
@@ -113,6 +166,7 @@ TEST(Engine, ResyncStoresAResultThatNeverGotThere) {
     bench.Settle();
     EXPECT_TRUE(bench.inspects.empty());
     EXPECT_EQ(bench.starts.size(), 1u);
+    EXPECT_EQ(bench.forgotten.size(), 1u) << "the executor keeps nothing of it";
     EXPECT_EQ(bench.Only().state, RunState::kSuccess);
     EXPECT_EQ(bench.Only().attempts, 1);
   }

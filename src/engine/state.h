@@ -40,13 +40,14 @@ class EngineState : public EngineCore {
   // ---- plan.cc: what came due
   void ArmLane(size_t index);
   void PlanLane(size_t index);
-  std::vector<Instant> StillOpen(const Lane& lane, Instant after, Instant through, size_t most) const;
+  std::vector<Instant> StillOpen(const Lane& lane, Instant after, Instant end, bool any, size_t most) const;
+  std::vector<Instant> LateOnes(const Lane& lane, Instant& after) const;
+  std::vector<Instant> StartedByHand(const Lane& lane, Instant after, Instant through) const;
   void CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const;
-  Instant FirstNotIn(const std::vector<Instant>& starts, const Lane& lane, Instant after, Instant through,
+  Instant FirstNotIn(const std::vector<Instant>& placed, const Lane& lane, Instant after, Instant through,
                      bool forward) const;
   void PersonForNewest(const Lane& lane, Instant after, DueSet& set) const;
   void EmitPlan(size_t index, DueSet set);
-  std::string DownText() const;
   void PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending, const std::string& owed);
   Ended FirstFate(OpenRun& open, const std::string& owed);
   void SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, Pending& pending);
@@ -61,14 +62,11 @@ class EngineState : public EngineCore {
   Decision Evaluate(OpenRun& open);
   Facts Gather(const OpenRun& open);
   void GatherLane(const OpenRun& open, Facts& facts);
-  const Control* PauseOf(const Task& task) const;
-  Instant MaintenanceUntil(const Task& task, int* index) const;
   ClaimCall MakeClaim(OpenRun& open);
   void TakeTrial(OpenRun& open, ClaimCall& claim);
   static TriggerKind KindOfNext(const OpenRun& open);
   void Reserve(OpenRun& open);
   void Unreserve(OpenRun& open);
-  void LeavePools(OpenRun& open);
 
   // ---- observe.cc: preconditions
   static std::pair<std::string, int32_t> FlagKey(const Flag& flag);
@@ -102,6 +100,7 @@ class EngineState : public EngineCore {
   std::string LatenessText(const OpenRun& open) const;
   std::string PassedText(const OpenRun& open) const;
   std::string NotReadyText(const OpenRun& open) const;
+  std::string UnseenText(const OpenRun& open, const char* separator) const;
   std::string BreakerText(const OpenRun& open) const;
   std::string PausedText(const OpenRun& open) const;
   std::string MaintenanceText(int index) const;
@@ -158,6 +157,7 @@ class EngineState : public EngineCore {
   void OnAlert(const SendResult& result);
   void OnTrouble(const StoreTrouble& trouble);
   void TellStoreTrouble();
+  void FollowBack();
   void SendNotice(const NoticeFacts& facts);
 
   // ---- person.cc, byhand.cc, control.cc, explain.cc: what people ask for

@@ -44,13 +44,15 @@ AlertRow EngineState::RowOf(const AlertDraft& draft, const std::string& episode,
   return row;
 }
 
+static std::string OwnerOf(const Task* task) { return task == nullptr ? "" : task->rule().owner; }
+
 // `open.run` is the run as it will be; `told` of it is raised.
 void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event, const std::string& what,
                            std::vector<AlertRow>& rows, bool part_of_breaker) {
-  if (!event || open.task == nullptr) return;
+  if (!event) return;
   AlertFacts facts;
   facts.event = *event;
-  facts.task = open.task;
+  facts.task = TaskToTell(open);
   facts.run = &open.run;
   facts.failure_lines = &open.failures;
   facts.episode = open.run.id;
@@ -63,12 +65,19 @@ void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event,
   AlertDraft draft = DraftAlert(facts);
   if (draft.level == AlertLevel::kNone) return;
   open.run.told = std::max(open.run.told, draft.level);
-  rows.push_back(RowOf(draft, open.run.id, open.run.task, open.run.id, open.task->rule().owner));
+  rows.push_back(RowOf(draft, open.run.id, open.run.task, open.run.id, OwnerOf(facts.task)));
+}
+
+// Whose levels and owner hold for a run: its rule's, or the last that it had. Null: nobody knows it any more,
+// so the standard levels and the default owner do.
+const Task* EngineCore::TaskToTell(const OpenRun& open) const {
+  if (open.task != nullptr) return open.task;
+  return open.gone_task != nullptr ? open.gone_task : rules->Find(open.run.task);
 }
 
 std::string EngineState::NextText(const OpenRun& open) const {
   const Run& run = open.run;
-  const Zone& zone = ScheduleOf(open.task->rule(), open.value).zone;
+  const Zone zone = open.task == nullptr ? Zone::Utc() : ScheduleOf(open.task->rule(), open.value).zone;
   switch (run.state) {
     case RunState::kRetrying:
     case RunState::kCatchupWaiting:
@@ -107,7 +116,7 @@ void EngineState::TellEnding(OpenRun& open, const Classified& what, const Breake
 // The note that an episode which was told of is over.
 void EngineState::TellRecovery(const OpenRun& open, const std::string& what, std::vector<AlertRow>& rows) {
   AlertFacts facts;
-  facts.task = open.task;
+  facts.task = TaskToTell(open);
   facts.run = &open.run;
   facts.episode = open.run.id;
   facts.told = open.run.told;
@@ -116,7 +125,7 @@ void EngineState::TellRecovery(const OpenRun& open, const std::string& what, std
   facts.at = now;
   AlertDraft note = DraftRecovery(facts);
   if (note.level == AlertLevel::kNone) return;
-  rows.push_back(RowOf(note, open.run.id, open.run.task, open.run.id, open.task->rule().owner));
+  rows.push_back(RowOf(note, open.run.id, open.run.task, open.run.id, OwnerOf(facts.task)));
 }
 
 void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, std::vector<AlertRow>& rows) {

@@ -27,8 +27,8 @@ class HandClock : public Clock {
   Instant wall = kStart;
 };
 
-inline std::shared_ptr<const RuleSet> RulesOf(const std::string& text) {
-  Loaded loaded = LoadRulesFromText({{"rules.yaml", text}}, {"duecourse.yaml", ""});
+inline std::shared_ptr<const RuleSet> RulesOf(const std::string& text, const std::string& settings = "") {
+  Loaded loaded = LoadRulesFromText({{"rules.yaml", text}}, {"duecourse.yaml", settings});
   for (const Finding& finding : loaded.findings) {
     if (loaded.set == nullptr) ADD_FAILURE() << FormatFinding(finding);
   }
@@ -95,8 +95,9 @@ class Bench {
     Take(effects);
     Step(clock.wall);
   }
-  // A new engine on what the store says.
-  void RestartInMemory() {
+  // A new engine on what the store says, with the rules it is given.
+  void RestartInMemory(std::shared_ptr<const RuleSet> rules = nullptr) {
+    if (rules != nullptr) rules_ = std::move(rules);
     EngineOptions options;
     options.node = "n";
     options.incarnation = "i";
@@ -104,7 +105,7 @@ class Bench {
     engine = std::make_unique<Engine>(options, rules_, 2);
     OpenReply opened;
     opened.version = 1;
-    opened.rules_hash = rules_->hash;
+    opened.rules_hash = disk->versions.back().hash;
     std::vector<Effect> effects;
     engine->Begin(opened, *store_->Load(), {}, clock.wall, effects);
     Take(effects);
@@ -119,9 +120,9 @@ class Bench {
   void Ask(uint64_t id, RequestBody body) {
     Step(clock.wall, {Requested{{id, "ann", "because", std::move(body)}}});
   }
-  void Reload(const std::string& text) {
+  void Reload(const std::string& text, const std::string& settings = "") {
     RulesOffered offered;
-    offered.rules = RulesOf(text);
+    offered.rules = RulesOf(text, settings);
     offered.confirm = true;
     Step(clock.wall, {std::move(offered)});
   }
@@ -142,6 +143,7 @@ class Bench {
   std::vector<Answer> answers;
   std::vector<std::string> waits;  // reasons, as logged
   size_t effects_seen = 0;
+  bool drained = false;
 
  private:
   void Take(std::vector<Effect>& effects) {
@@ -150,6 +152,7 @@ class Bench {
       if (auto* batch = std::get_if<StoreBatch>(&effect)) batches.push_back(std::move(*batch));
       if (auto* start = std::get_if<AttemptStart>(&effect)) starts.push_back(start->request.ref);
       if (auto* forget = std::get_if<AttemptForget>(&effect)) forgotten.push_back(forget->ref);
+      if (std::holds_alternative<Drained>(effect)) drained = true;
       if (auto* probe = std::get_if<ProbeStart>(&effect)) probes.push_back(probe->request.ticket);
       if (auto* kill = std::get_if<AttemptKill>(&effect)) kills.push_back(*kill);
       if (auto* inspect = std::get_if<AttemptInspect>(&effect)) inspects.push_back(*inspect);

@@ -24,7 +24,7 @@ void EngineState::OnTrouble(const StoreTrouble& trouble) {
     return;
   }
   Say(LogLevel::kInfo, "store_available", Json::MakeObject().Set("away_ms", (now - store_away_since).count));
-  late_from = std::min(late_from, store_away_since - kLateGrace);
+  store_gap = {std::min(store_gap.from, store_away_since), now};
   if (store_told) {
     NoticeFacts facts;
     facts.level = AlertLevel::kP1;
@@ -83,6 +83,42 @@ NoticeFacts NoticeOfLeap(const ClockLeapt& leap, Instant now) {
   facts.todo = {"look at the machine's time service (timedatectl)",
                 "history is not pruned for a day, so a wrong clock can still be set right"};
   return facts;
+}
+
+// The clock went back and stays there. What was planned by the hour that is no more is turned back, in memory
+// and in the store, and each timer is set anew. What is on its way into the store goes on; who waits for it
+// is answered. Running attempts notice nothing.
+void EngineState::FollowBack() {
+  ActivateCall call;
+  lane_timers = {};
+  ++lane_generation;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    Lane& lane = lanes[i];
+    if (TurnBack(lane, now)) {
+      const Task& task = TaskOf(lane);
+      call.cursors.push_back(CursorOf(task.id, ValueId(task.rule(), lane.value), lane,
+                                      ScheduleFingerprint(ScheduleOf(task.rule(), lane.value))));
+    }
+    ArmLane(i);
+  }
+  if (!call.cursors.empty()) {
+    call.version.hash = rules->hash;  // the active one: no new version is made
+    Call(std::move(call), Pending());
+  }
+  for (auto& [pool, at] : pool_last_start) at = std::min(at, now);
+  if (store_away_since < kNever) store_away_since = std::min(store_away_since, now);
+  if (store_gap.from < kNever) store_gap = {std::min(store_gap.from, now), std::min(store_gap.until, now)};
+  timers = {};
+  ArmFold();
+  if (!store_available && !store_told) Arm({now + kStoreAlertAfter, Timer::Kind::kAlert, 0, kStoreAlert});
+  for (const auto& [id, alert] : alerts) ArmAlert(alert);
+  for (auto& [id, open] : runs) {
+    open->timer_at = kNever;
+    if (open->not_before > now + kWallSkew) open->not_before = now;
+    if (open->renew_at < kNever) open->renew_at = now;
+    ArmRun(*open, open->alive ? now + kInspectAgain : kNever);
+    Wake(id);
+  }
 }
 
 void EngineState::SendNotice(const NoticeFacts& facts) {

@@ -28,9 +28,7 @@ static std::optional<std::pair<Reason, std::string>> LastAnswer(const OpenRun& o
 // One stored line: the same answer again only moves last_at and count, in memory, until it changes or a
 // minute is over.
 void EngineState::Wait(OpenRun& open, const Decision& decision) {
-  for (const std::string& name : open.task->rule().trigger.pools) {
-    if (decision.reason == Reason::kPoolFull) pools[name].waiting.insert(open.run.id);
-  }
+  if (decision.reason == Reason::kPoolFull) WaitForPools(open, open.task->rule().trigger.pools);
   const Control* pause = decision.reason == Reason::kPaused ? PauseOf(*open.task) : nullptr;
   if (pause != nullptr && pause->at <= open.run.due) open.due_in_pause = true;
   if (open.asked) {
@@ -111,10 +109,8 @@ MoveCall EngineState::MakeMove(OpenRun& open, RunState state, Reason reason, con
   open.run = move.after;
   bool by_breaker = last && last->first == Reason::kBreakerOpen && reason == Reason::kExceededWindow;
   bool by_person = before.state == RunState::kManualRequired;
-  if (open.task != nullptr && !by_breaker && !by_person)
-    AddAlert(open, AlertEventOf(state), detail, move.alerts);
-  if (open.task != nullptr && before.state == RunState::kManualRequired && IsFinal(state))
-    TellRecovery(open, detail, move.alerts);
+  if (!by_breaker && !by_person) AddAlert(open, AlertEventOf(state), detail, move.alerts);
+  if (before.state == RunState::kManualRequired && IsFinal(state)) TellRecovery(open, detail, move.alerts);
   move.after.told = open.run.told;
   open.run = std::move(before);
   return move;

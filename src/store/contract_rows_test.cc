@@ -58,10 +58,43 @@ TEST_P(RowsContract, AStartFindsWhatWasWrittenAndEndsTheLeasesOfTheDead) {
   EXPECT_EQ(snapshot.open_runs[0].lease_until, Millis{});
   ASSERT_EQ(snapshot.unfinished.size(), 1u);
   EXPECT_EQ(snapshot.unfinished[0].incarnation, "i1");
-  EXPECT_EQ(snapshot.max_decision_id, 1);
   // Its slot is free at once, its attempt is not finished.
   RunRow next = AddRun("r2", clock_.wall, RunState::kScheduled);
   EXPECT_TRUE(Claim(MakeClaim(next, "n2")).granted);
+}
+
+// Started by hand before its cursor got there; what is beside the schedule, or of a task that is gone, is
+// not.
+TEST_P(RowsContract, AStartFindsTheRunsThatTheirCursorHasNotReached) {
+  auto add = [&](const std::string& id, Instant due, bool extra) {
+    RunRow run = MakeRun(id, "t", due);
+    run.extra = extra;
+    EXPECT_EQ(PlanRuns({run}).runs[0].kind, PlannedReply::Kind::kCreated);
+  };
+  const Instant now = clock_.wall;
+  add("r1", now + Hours(5), false);
+  add("r2", now + Hours(2), false);
+  add("r3", now + Hours(3), true);
+  add("r4", now - Hours(1), false);
+  TaskCursor cursor;
+  cursor.task = "t";
+  cursor.in_force_since = now - Hours(9);
+  cursor.planned_through = now;
+  ActivateCall activate;
+  activate.cursors = {cursor};
+  CommitAll({activate});
+  std::vector<RunAhead> ahead = LoadAll().ahead;
+  ASSERT_EQ(ahead.size(), 2u);
+  EXPECT_EQ(ahead[0].task, "t");
+  EXPECT_EQ(ahead[0].value, "");
+  EXPECT_EQ(ahead[0].due, now + Hours(2));
+  EXPECT_EQ(ahead[1].due, now + Hours(5));
+  activate.cursors[0].planned_through = now + Hours(2);
+  CommitAll({activate});
+  EXPECT_EQ(LoadAll().ahead.size(), 1u);
+  activate.cursors[0].active = false;
+  CommitAll({activate});
+  EXPECT_TRUE(LoadAll().ahead.empty());
 }
 
 TEST_P(RowsContract, AnOrderlyCloseLeavesNoPredecessor) {

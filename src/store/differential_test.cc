@@ -395,7 +395,8 @@ std::string ShowAll(Store& store) {
   Result<Snapshot> s = store.Load();
   if (!s.ok()) return s.error().message();
   show << s->cursors << s->open_runs << s->unfinished << s->breakers << s->controls << s->flags
-       << s->pending_alerts << s->pool_last_start << s->last_alive << s->max_decision_id;
+       << s->pending_alerts << s->pool_last_start << s->last_alive;
+  for (const RunAhead& ahead : s->ahead) show << ahead.task << ahead.value << ahead.due;
   Result<std::unique_ptr<StoreReader>> made = store.NewReader();
   StoreReader& reader = **made;
   for (const char* task : {"", "t0", "t1", "t2"}) {

@@ -1,6 +1,7 @@
 #include "store/memory.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "store/memory_store.h"
@@ -67,8 +68,17 @@ Result<Snapshot> MemoryStore::Load() {
     if (row.state == AlertRow::State::kPending) snapshot.pending_alerts.push_back(row);
   }
   for (const auto& [pool, at] : disk_->pool_last_start) snapshot.pool_last_start.emplace_back(pool, at);
+  for (const auto& [id, stored] : disk_->runs) {
+    const Run& run = stored.run;
+    auto cursor = disk_->cursors.find({run.task, run.value});
+    const bool ahead = cursor != disk_->cursors.end() && cursor->second.active && !run.extra &&
+                       run.due > cursor->second.planned_through;
+    if (ahead) snapshot.ahead.push_back({run.task, run.value, run.due});
+  }
+  std::sort(snapshot.ahead.begin(), snapshot.ahead.end(), [](const RunAhead& a, const RunAhead& b) {
+    return std::tie(a.task, a.value, a.due) < std::tie(b.task, b.value, b.due);
+  });
   snapshot.last_alive = disk_->last_alive;
-  if (!disk_->decisions.empty()) snapshot.max_decision_id = disk_->decisions.rbegin()->first;
   return snapshot;
 }
 

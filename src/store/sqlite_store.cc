@@ -31,7 +31,7 @@ SET last_alive = ?
 )sql";
 
 constexpr const char* kReadAlive = R"sql(
-SELECT last_alive, (SELECT coalesce(max(id), 0) FROM decision)
+SELECT last_alive
 FROM meta
 )sql";
 
@@ -66,6 +66,19 @@ constexpr const char* kPendingAlerts = "SELECT " DC_ALERT_COLUMNS
                                        "FROM alert\n"
                                        "WHERE state = 'pending'\n"
                                        "ORDER BY seq\n";
+
+// The index on (task, due) leads from each cursor to the few rows beyond it.
+constexpr const char* kAhead = R"sql(
+SELECT run.task, run.value, run.due
+FROM task
+CROSS JOIN run INDEXED BY run_by_due
+WHERE task.active
+  AND run.task = task.task
+  AND run.due > task.planned_through
+  AND run.value = task.value
+  AND NOT run.extra
+ORDER BY run.task, run.value, run.due
+)sql";
 
 constexpr const char* kPools = R"sql(
 SELECT name, last_start
@@ -237,12 +250,18 @@ Result<Snapshot> SqliteStore::Load() {
         snapshot.pool_last_start.emplace_back(std::move(pool), take.At());
         return true;
       });
-  session_.One(
-      kReadAlive, [](Put&) {},
+  session_.Each(
+      kAhead, [](Put&) {},
       [&](Take& take) {
-        snapshot.last_alive = take.At();
-        snapshot.max_decision_id = take.Number();
+        RunAhead ahead;
+        ahead.task = take.Text();
+        ahead.value = take.Text();
+        ahead.due = take.At();
+        snapshot.ahead.push_back(std::move(ahead));
+        return true;
       });
+  session_.One(
+      kReadAlive, [](Put&) {}, [&](Take& take) { snapshot.last_alive = take.At(); });
   if (!session_.failed()) return snapshot;
   last_fault_ = Refused(session_.failure());
   if (session_.failure().code == DbCode::kCorrupt) {

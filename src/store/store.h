@@ -50,6 +50,13 @@ struct OpenReply {
   std::string rules_hash;
 };
 
+// An occurrence that has its run already though its task's cursor has not reached it: started by hand.
+struct RunAhead {
+  std::string task;
+  std::string value;
+  Instant due;
+};
+
 struct Snapshot {
   std::vector<TaskCursor> cursors;
   std::vector<Run> open_runs;       // open states and manual_required
@@ -59,8 +66,8 @@ struct Snapshot {
   std::vector<Flag> flags;
   std::vector<AlertRow> pending_alerts;
   std::vector<std::pair<std::string, Instant>> pool_last_start;
-  Instant last_alive;  // newest instant at which a daemon is known to have been at work
-  int64_t max_decision_id = 0;
+  std::vector<RunAhead> ahead;  // of active cursors, by task, value and due instant
+  Instant last_alive;           // newest instant at which a daemon is known to have been at work
 };
 
 struct RunFilter {

@@ -260,8 +260,6 @@ void Daemon::LookAtClock() {
   std::optional<WallLeap> leap = guard_.TakeNews();
   if (!leap) return;
   if (leap->believed) prune_at_ = clock_.Boot() + kPruneAfterLeap;
-  // Read again from the store, the tasks that were planned by the hour that is no more are turned back.
-  if (leap->believed && leap->by < Millis{}) store_->Reload();
   Post(ClockLeapt{leap->by, leap->believed});
 }
 

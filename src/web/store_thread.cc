@@ -39,10 +39,6 @@ void StoreThread::Post(StoreBatch batch, uint64_t epoch) { queue_.Push({std::mov
 
 void StoreThread::Run(std::function<void(Store&)> job) { queue_.Push({{}, epoch_.load(), std::move(job)}); }
 
-void StoreThread::Reload() {
-  Run([this](Store&) { Resync(); });
-}
-
 void StoreThread::Stop() {
   if (!thread_.joinable()) return;
   queue_.Close();

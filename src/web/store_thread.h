@@ -45,8 +45,6 @@ class StoreThread {
 
   // Any thread; never waits but on a queue of a million batches.
   void Post(StoreBatch batch, uint64_t epoch);
-  // Reads the store again, for the engine: as after a commit of unknown outcome.
-  void Reload();
   // A reader met damage that the writer has not seen: the store is opened anew, which looks it through. At
   // most once in ten seconds; more is not asked of it.
   void Doubt(const std::string& what);
@@ -58,7 +56,7 @@ class StoreThread {
   // Milliseconds (monotonic) since which the store refuses, 0 while it takes.
   int64_t refusing_since() const { return refusing_since_.load(); }
   std::optional<StoreAway> away();
-  // Runs on the store's thread between commits, e.g. a backup.
+  // Runs on the store's thread between commits.
   void Run(std::function<void(Store&)> job);
 
  private:
