@@ -51,7 +51,6 @@ Recovery PutBack(const RecoverFacts& facts, Reason reason) {
   const bool has_instant = before == RunState::kRetrying || before == RunState::kCatchupWaiting;
   if (Waits(before)) result.next_at = facts.run->next_at;
   if (has_instant && !result.next_at) result.next_at = facts.now + facts.check_interval;
-  result.cause = before == RunState::kCatchupWaiting ? Reason::kWaitingCatchup : Reason::kWaitingRetry;
   return result;
 }
 
@@ -71,7 +70,6 @@ Recovery Uncounted(const RecoverFacts& facts) {
     return result;
   }
   result.lost_rerun = run.next_lost_rerun;
-  result.cause = Reason::kNotReady;
   const bool at_once = facts.outcome == Outcome::kNotStarted && run.uncounted == 0;
   Instant at = at_once ? facts.now : facts.now + facts.check_interval;
   if (facts.retry_after) at = std::max(at, facts.now + *facts.retry_after);
@@ -84,26 +82,19 @@ Recovery Uncounted(const RecoverFacts& facts) {
 Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
   Recovery result = Ends(facts, step.catchup ? RunState::kCatchupWaiting : RunState::kRetrying, reason);
   result.ladder = step.ladder;
-  result.cause = step.catchup ? Reason::kWaitingCatchup : Reason::kWaitingRetry;
   Instant at = step.at;
   const Breaker* breaker = facts.breaker;
-  if (breaker != nullptr && breaker->open && breaker->until && *breaker->until > at) {
-    at = *breaker->until;
-    result.cause = Reason::kBreakerOpen;
-  }
+  if (breaker != nullptr && breaker->open && breaker->until) at = std::max(at, *breaker->until);
   if (step.catchup && facts.zone != nullptr) {
     for (int hop = 0; hop < kAvoidHopsMax && at < facts.ends; ++hop) {
       const std::optional<Instant> end = AvoidEnd(*facts.retry, *facts.zone, at);
       if (!end) break;
       at = hop + 1 < kAvoidHopsMax ? *end : kNever;
-      result.cause = Reason::kBusyHours;
     }
   }
   const Instant limit = step.catchup ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
   if (at >= limit) {
-    Recovery person = Person(facts, limit < facts.ends ? Reason::kExceededMaxDelay : Reason::kExceededWindow);
-    person.cause = result.cause;
-    return person;
+    return Person(facts, limit < facts.ends ? Reason::kExceededMaxDelay : Reason::kExceededWindow);
   }
   result.next_at = at;
   return result;
@@ -196,10 +187,7 @@ Recovery Recover(const RecoverFacts& facts) {
       break;
   }
   if (facts.draining_stop) return Lost(facts);
-  Recovery result = Failed(facts);
-  result.ladder_used_up =
-      !facts.manual_attempt && LadderUsedUp(*facts.run, *facts.retry, facts.failure_class);
-  return result;
+  return Failed(facts);
 }
 
 bool LadderUsedUp(const Run& run, const RetryRule& retry, FailureClass failure_class) {

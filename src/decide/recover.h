@@ -39,16 +39,11 @@ struct RecoverFacts {
 struct Recovery {
   RunState next = RunState::kManualRequired;
   Reason reason = Reason::kFailed;
-  // What set next_at, or carried it past the end: kWaitingRetry (a rung, a Retry-After, a rerun),
-  // kWaitingCatchup, kBreakerOpen, kBusyHours or kNotReady. For the clause that people read; nothing else
-  // depends on it.
-  Reason cause = Reason::kWaitingRetry;
   std::optional<Instant> next_at;  // retrying, catchup_waiting, or the not-ready wait
   Ladder ladder;                   // after
   int counted = 0;                 // after
   int uncounted = 0;
   bool lost_rerun = false;
-  bool ladder_used_up = false;  // this failure left no rung of immediate and backoff
 };
 Recovery Recover(const RecoverFacts& facts);
 

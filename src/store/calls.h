@@ -89,7 +89,6 @@ struct FinishCall {
   std::vector<AlertRow> alerts;
   std::optional<Breaker> breaker;
   std::vector<Flag> flags;
-  std::optional<AuditRow> audit;
 };
 struct FinishReply {
   bool accepted = false;
@@ -148,11 +147,9 @@ struct ActivateCall {
   RuleVersion version;                                     // version 0: given by the store
   std::vector<std::pair<std::string, std::string>> texts;  // file name, text
   std::vector<TaskCursor> cursors;  // added or changed; inactive ones are removed tasks
-  std::vector<MoveCall> moves;      // open runs of removed tasks
 };
 struct ActivateReply {
   int64_t version = 0;  // the active one; the same as before where the hash is the same
-  std::vector<MoveReply> moves;
 };
 
 // History older than `before`: attempts and decisions of runs that ended before it, then the rows of those

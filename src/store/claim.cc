@@ -291,7 +291,8 @@ void TakeOver(const Run& after, Run& run) {
   run.lease_until = Millis{};
 }
 
-Note KeyKnownNote(const Run& planned, const std::string& holder, StoreTime now) {
+Note KeyKnownNote(const Run& planned, const std::string& holder, const std::string& holder_task,
+                  StoreTime now) {
   Note note;
   note.task = planned.task;
   note.value = planned.value;
@@ -301,6 +302,7 @@ Note KeyKnownNote(const Run& planned, const std::string& holder, StoreTime now) 
   note.last_due = planned.due;
   note.run_id = holder;
   note.detail = StrCat("key ", planned.key.value_or(""), " is run ", holder);
+  if (holder_task != planned.task) note.detail += StrCat(" of task ", holder_task, ": two tasks share it");
   note.at = now.wall;
   return note;
 }

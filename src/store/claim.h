@@ -92,7 +92,8 @@ bool MoveAccepted(const MoveCall& call, const Run& run);
 void TakeOver(const Run& after, Run& run);
 
 // The note in place of a run whose key another run holds.
-Note KeyKnownNote(const Run& planned, const std::string& holder, StoreTime now);
+Note KeyKnownNote(const Run& planned, const std::string& holder, const std::string& holder_task,
+                  StoreTime now);
 // A range's clause is not added to from this length on, in bytes.
 inline constexpr size_t kRangeDetailMax = 1000;
 // Fills what the contract says a store fills: the run it names, `at` and `last_at`.

@@ -37,8 +37,6 @@ struct ClaimCall {
   int64_t control_version = -1;  // newest version of all controls that the decision saw; -1: not asked
   int64_t rule_version = 0;  // of the rules it was decided under; 0: not asked. Refused (not_due, to be asked
                              // again at once) where another version is active
-  // No other run of this key is running or success. A key is unique in the store, so its index holds that.
-  bool key_must_be_free = true;
   std::string met;          // marks of preconditions met for good; empty: as they are
   std::string by;           // person, for attempts by hand
   std::string incarnation;  // empty: of Open; another than Open's is refused, internal_invariant

@@ -55,7 +55,6 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
   flag.name = "t.done";
   flag.date = CivilDay{20'000};
   finish.flags = {flag};
-  finish.audit = MakeAudit("tried");
   FinishReply reply = One<FinishReply>(finish);
   EXPECT_TRUE(reply.accepted);
 
@@ -119,7 +118,6 @@ TEST_P(FinishContract, WhatComesTooLateLeavesOneLateRowAndChangesNothing) {
   FinishCall late = MakeFinish(run, RunState::kSuccess, Outcome::kSuccess);
   late.end.code = "exit 0";
   late.alerts = {MakeAlert("a-late")};
-  late.audit = MakeAudit("never");
   late.flags = {Flag{}};
   FinishReply reply = One<FinishReply>(late);
   EXPECT_FALSE(reply.accepted);

@@ -92,7 +92,7 @@ class Show {
                  << r.decision_id;
   }
   Show& operator<<(const NoReply&) { return *this << "fine"; }
-  Show& operator<<(const ActivateReply& r) { return *this << r.version << r.moves; }
+  Show& operator<<(const ActivateReply& r) { return *this << r.version; }
   Show& operator<<(const PlanReply& r) { return *this << r.runs << r.supersede; }
   Show& operator<<(const RenewReply& r) { return *this << r.held; }
   Show& operator<<(const FinishReply& r) { return *this << r.accepted << r.decision_id; }
@@ -305,7 +305,6 @@ class Caller {
     call.alerts = Alerts();
     call.breaker = Maybe(AnyBreaker());
     if (Chance(20)) call.flags = {AnyFlag()};
-    call.audit = Audit();
     return call;
   }
   MoveCall Move() {
@@ -370,7 +369,6 @@ class Caller {
     cursor.schedule = StrCat("every ", Int(1, 3));
     cursor.active = Chance(80);
     call.cursors = {cursor};
-    if (Chance(20)) call.moves = {Move()};
     return call;
   }
   PruneCall Prune() {

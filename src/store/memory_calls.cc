@@ -141,7 +141,6 @@ FinishReply MemoryStore::Do(const FinishCall& call) {
   WriteAlerts(call.alerts);
   if (call.breaker) Do(BreakerCall{*call.breaker});
   WriteFlags(call.flags);
-  if (call.audit) WriteAudit(*call.audit);
   return reply;
 }
 
@@ -175,7 +174,8 @@ PlannedReply MemoryStore::PlanOne(const PlannedRun& planned) {
   } else if (run.key && disk_->keys.contains(*run.key)) {
     reply.kind = PlannedReply::Kind::kKeyKnown;
     reply.holder = disk_->keys.at(*run.key);
-    if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
+    const std::string& task = disk_->runs.at(reply.holder).run.task;
+    if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, task, now_), run.identity);
   }
   if (reply.kind != PlannedReply::Kind::kCreated) {
     reply.holder_state = disk_->runs.at(reply.holder).run.state;
@@ -241,7 +241,6 @@ ActivateReply MemoryStore::Do(const ActivateCall& call) {
     place->second = cursor;
     if (!cursor.last_start) place->second.last_start = last_start;
   }
-  for (const MoveCall& move : call.moves) reply.moves.push_back(Do(move));
   return reply;
 }
 

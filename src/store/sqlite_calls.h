@@ -23,7 +23,7 @@ class SqliteCalls : private ClaimView {
   void Begin(const StoreOwner& owner, int64_t owner_seq);
   // Before the calls of each commit. `closed`: why no claim is granted, or empty.
   void BeginCommit(StoreTime now, std::string closed);
-  // What was remembered from the tables may be wrong: a commit failed.
+  // Nothing is remembered from one commit to the next: the one before may have failed.
   void Forget();
   StoreReply Do(const StoreCall& call);
   int64_t ActiveRules() override;

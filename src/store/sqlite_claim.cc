@@ -346,7 +346,6 @@ FinishReply SqliteCalls::Call(const FinishCall& call) {
   WriteAlerts(call.alerts);
   if (call.breaker) WriteBreaker(*call.breaker);
   WriteFlags(call.flags);
-  if (call.audit) WriteAudit(*call.audit);
   return reply;
 }
 

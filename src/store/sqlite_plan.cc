@@ -31,7 +31,7 @@ WHERE task = ?
 )sql";
 
 constexpr const char* kFindKey = R"sql(
-SELECT id, state, reason
+SELECT id, state, reason, task
 FROM run
 WHERE key = ?
 )sql";
@@ -130,12 +130,17 @@ PlannedReply SqliteCalls::Known(const PlannedRun& planned) {
     return reply;
   }
   reply.kind = PlannedReply::Kind::kRefused;
+  std::string task;
+  auto take_both = [&](Take& take) {
+    take_holder(take);
+    task = take.Text();
+  };
   if (!session_.One(
-          kFindKey, [&](Put& put) { put << run.key; }, take_holder)) {
+          kFindKey, [&](Put& put) { put << run.key; }, take_both)) {
     return reply;
   }
   reply.kind = PlannedReply::Kind::kKeyKnown;
-  if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, now_), run.identity);
+  if (!planned.only_with_claim) WriteNote(KeyKnownNote(run, reply.holder, task, now_), run.identity);
   return reply;
 }
 
@@ -239,7 +244,6 @@ ActivateReply SqliteCalls::Call(const ActivateCall& call) {
   for (const TaskCursor& cursor : call.cursors) {
     session_.Exec(kWriteCursor, [&](Put& put) { PutCursor(put, cursor); });
   }
-  for (const MoveCall& move : call.moves) reply.moves.push_back(Call(move));
   return reply;
 }
 

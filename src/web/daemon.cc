@@ -17,11 +17,6 @@ namespace {
 
 constexpr size_t kInputsMax =
     1u << 22;  // the engine's own thread posts to it (noop endings), so it must never be full
-constexpr Millis kPruneEvery = Minutes(10);
-// Nothing is removed by a wall clock that was believed only just now: a machine that starts with a wrong hour
-// is put right within minutes, a person who set a clock wrongly notices within a day.
-constexpr Millis kPruneAfterStart = Minutes(15);
-constexpr Millis kPruneAfterLeap = Hours(24);
 constexpr int64_t kFiguresMs = 250;  // counting walks the open runs; readers can wait
 constexpr int64_t kIdleWaitMs =
     1'000;  // an idle engine steps once a second: health, and a wall clock that was set
@@ -192,7 +187,7 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
   engine_->Begin(opened, snapshot, std::move(texts), clock_.Wall(), effects);
   Apply(std::move(effects));
   snapshot = Snapshot();
-  prune_at_ = clock_.Boot() + kPruneAfterStart;
+  prune_pace_.Started(clock_.Boot());
   malloc_trim(0);  // reading rules and rows took memory that is not needed again
   while (!drained_.load()) {
     int64_t wait = kIdleWaitMs;
@@ -206,9 +201,7 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     LookAtClock();
     AnswerLate();
     if (GivesUp()) return;
-    // A piece at a time, so that starts in between are not held up; as many as there are.
-    if (prune_more_.exchange(false)) prune_at_ = std::min(prune_at_, clock_.Boot() + Seconds(1));
-    if (clock_.Boot() >= prune_at_) Prune();
+    if (prune_pace_.TakeDue(clock_.Boot())) Prune();
     last_step_ms_.store(MonotonicMicros() / 1000);
   }
 }
@@ -259,7 +252,7 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
 void Daemon::LookAtClock() {
   std::optional<WallLeap> leap = guard_.TakeNews();
   if (!leap) return;
-  if (leap->believed) prune_at_ = clock_.Boot() + kPruneAfterLeap;
+  if (leap->believed) prune_pace_.Leapt(clock_.Boot());
   Post(ClockLeapt{leap->by, leap->believed});
 }
 
@@ -273,14 +266,13 @@ void Daemon::Prune() {
     Millis keep = task.rule().keep;
     if (keep != kKeysKept) call.keys_from.emplace_back(task.id, clock_.Wall() - keep);
   }
-  prune_at_ = clock_.Boot() + kPruneEvery;
   store_->Run([this, call](Store& store) {
     StoreFault fault;
     std::vector<StoreReply> replies = store.Commit({call}, fault);
     int outputs = PruneOutputs(options_.data_folder, clock_.Wall());
     if (fault.kind != StoreFault::Kind::kNone || replies.empty()) return;
     int64_t rows = std::get<PruneReply>(replies.front()).rows;
-    prune_more_.store(rows >= call.limit);
+    prune_pace_.Pruned(rows >= call.limit);
     if (rows > 0 || outputs > 0)
       log_.Info("pruned", Json::MakeObject().Set("rows", rows).Set("outputs", outputs));
   });

@@ -15,6 +15,7 @@
 #include "base/queue.h"
 #include "base/wall_guard.h"
 #include "web/backend.h"
+#include "web/prune_pace.h"
 #include "web/store_thread.h"
 
 namespace duecourse {
@@ -116,7 +117,6 @@ class Daemon : public Backend {
   std::string store_id_;
   int64_t figures_at_ms_ = 0;             // engine's thread only
   std::atomic<int64_t> last_step_ms_{0};  // monotonic, real
-  std::atomic<bool> prune_more_{false};
   std::optional<OpenReply> reopened_;  // store's thread only: not yet told to the engine
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
@@ -124,7 +124,7 @@ class Daemon : public Backend {
   Instant stop_at_ = kNever;        // engine's thread only
   int64_t give_up_ms_ = 0;          // monotonic, real; 0: not stopping yet. Engine's thread only
   Instant found_alive_ = kLongAgo;  // when a daemon was last at work here, before this one; set by Start
-  Millis prune_at_;                 // by the boot clock; engine's thread only
+  PrunePace prune_pace_;
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);
