@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -96,12 +97,15 @@ class StoreThreadTest : public testing::Test {
     request.init = true;
     ASSERT_TRUE(store->Open(request).ok());
     StoreThreadSink sink;
-    sink.event = [this](Event event) { news_.Push(std::move(event)); };
+    sink.events = [this](std::vector<Event> events) {
+      for (Event& event : events) news_.Push(std::move(event));
+    };
     sink.resync = [this](Snapshot snapshot, uint64_t epoch) {
       news_.Push(Resynced{std::move(snapshot), epoch});
     };
     auto reopen = [this](Store&) -> Status {
       ++script_.opened;
+      if (while_reopened_) while_reopened_();
       return {};
     };
     thread_ = std::make_unique<StoreThread>(std::move(store), reopen, clock_, log_, std::move(sink));
@@ -141,6 +145,7 @@ class StoreThreadTest : public testing::Test {
   std::shared_ptr<MemoryDisk> disk_ = NewMemoryDisk();
   Script script_;
   Queue<News> news_{1000};
+  std::function<void()> while_reopened_;
   std::unique_ptr<StoreThread> thread_;
 };
 
@@ -193,8 +198,8 @@ TEST_F(StoreThreadTest, NothingIsCommittedUntilItIsKnownWhatIsStored) {
   script_.commits = {{FaultOf(StoreFault::Kind::kIo, true), true}};
   script_.loads_failing = 2;
   StartThread();
+  while_reopened_ = [this] { thread_->Post(FlagBatch(2, "second"), 0); };
   thread_->Post(FlagBatch(1, "first"), 0);
-  thread_->Post(FlagBatch(2, "second"), 0);
   EXPECT_EQ(NextResync().snapshot.flags.size(), 1u);
   thread_->Stop();
   EXPECT_EQ(script_.commits_seen, 1) << "not even what came later";
