@@ -347,6 +347,29 @@ TEST(Scenario46, TheCapHoldsAcrossRestartsNodesAndReloads) {
   EXPECT_EQ(LevelsOf(daemon, "bad", "manual_required"), kOneP2) << daemon.Tell("bad");
 }
 
+// Each start after a crash would add a hanging check to those of the crashes before it.
+TEST(RestartAfterKill, AHangingCheckOfTheKilledDaemonIsEnded) {
+  TestDaemon daemon;
+  daemon.Rules(
+      StrCat("{task_id: t, trigger: {cron: \"0 12 * * *\", timezone: UTC, window_end: +2h}, preconditions: "
+             "[{command: [/bin/sh, -c, 'echo $$ >> ",
+             daemon / "checks",
+             "; exec sleep 1000'], timeout: 10m}], idempotency: {business_key: \"t:{business_date}\"}, "
+             "execution: {noop: {}}}\n"));
+  daemon.InForceSince("2026-03-02T11:30:00Z");
+  daemon.StandAt("2026-03-02T11:59:58Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  auto pids = [&] { return Lines(Content(daemon / "checks")); };
+  ASSERT_TRUE(Eventually([&] { return pids().size() == 1; })) << daemon.Tell("t");
+  const std::string stat = StrCat("/proc/", pids().front(), "/stat");
+  daemon.Kill();
+  ASSERT_TRUE(FileExists(stat)) << "the check went with its daemon, so this proves nothing";
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  EXPECT_TRUE(Eventually([&] { return !FileExists(stat); })) << daemon.log();
+  ASSERT_TRUE(Eventually([&] { return pids().size() == 2; })) << daemon.Tell("t");
+  EXPECT_TRUE(FileExists(StrCat("/proc/", pids().back(), "/stat"))) << "its own check must live";
+}
+
 // W6: with work under way in forty runs, kill -9 and restart: every lost attempt is decided within 2 s of
 // the restart, every orphan is ended, nothing is lost and nothing runs twice at once.
 TEST(RestartAfterKill, LostAttemptsAreDecidedWithinTwoSeconds) {

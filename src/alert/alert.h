@@ -112,8 +112,9 @@ class AlertSender {
   // alerts are sent by the next daemon.
   virtual void Send(AlertMessage message, std::vector<ChannelConfig> channels) = 0;
 };
-// `folder`: of duecourse.yaml; commands run there, secret files are relative to it.
-std::unique_ptr<AlertSender> NewAlertSender(const Clock& clock, std::string folder,
+// `folder`: of duecourse.yaml; commands run there, secret files are relative to it. `store_id`: of the daemon
+// that sends, empty where it is none; commands get it as DUECOURSE_STORE_ID.
+std::unique_ptr<AlertSender> NewAlertSender(const Clock& clock, std::string folder, std::string store_id,
                                             std::function<void(SendResult)> sink);
 // The pause before try number `tries` + 1 of an alert no channel took: 5 s doubling up to 10 minutes.
 Millis AlertRetryDelay(int tries);

@@ -25,13 +25,14 @@ inline constexpr Millis kRetryAfterMax = Minutes(10);
 // What a channel works with; borrowed for one delivery.
 struct ChannelTools {
   std::string folder;  // of duecourse.yaml: commands run there, secret files start there
+  std::string store_id;  // of the daemon that tells, or empty
   int cancel_fd = -1;  // readable once the daemon stops
   std::function<HttpResult(HttpClientCall)> call;  // blocks until the answer
   Instant now;
 };
 
 // Starts the channel's command; the alert as JSON on standard input and in DUECOURSE_ALERT_ID, _LEVEL,
-// _EVENT, _TASK, _RUN_ID, _KEY, _TITLE and _TEXT. Exit 0 is taken.
+// _EVENT, _TASK, _RUN_ID, _KEY, _TITLE and _TEXT, the daemon's store in DUECOURSE_STORE_ID. Exit 0 is taken.
 Delivery SendByCommand(const ChannelConfig& channel, const AlertMessage& message, const ChannelTools& tools);
 // POSTs the JSON. Taken is a 2xx answer whose body does not say otherwise; redirects are not followed.
 Delivery SendByWebhook(const ChannelConfig& channel, const AlertMessage& message, const ChannelTools& tools);

@@ -35,6 +35,7 @@ Delivery SendByCommand(const ChannelConfig& channel, const AlertMessage& message
                  {"DUECOURSE_ALERT_KEY", Variable(alert.Get("key").AsString())},
                  {"DUECOURSE_ALERT_TITLE", Variable(message.title)},
                  {"DUECOURSE_ALERT_TEXT", Variable(message.text)}};
+  if (!tools.store_id.empty()) request.env.emplace_back("DUECOURSE_STORE_ID", tools.store_id);
   const ChildEnding ending = RunChild(request);
   Delivery delivery;
   delivery.taken = ending.kind == ChildEnding::Kind::kExit && ending.code == 0;

@@ -40,9 +40,10 @@ struct Awaited {
 
 class Sender : public AlertSender {
  public:
-  Sender(const Clock& clock, std::string folder, std::function<void(SendResult)> sink)
+  Sender(const Clock& clock, std::string folder, std::string store_id, std::function<void(SendResult)> sink)
       : clock_(clock),
         folder_(std::move(folder)),
+        store_id_(std::move(store_id)),
         sink_(std::move(sink)),
         cancel_(::eventfd(0, EFD_CLOEXEC)) {
     CHECK(cancel_.valid());
@@ -161,6 +162,7 @@ class Sender : public AlertSender {
     }
     ChannelTools tools;
     tools.folder = folder_;
+    tools.store_id = store_id_;
     tools.cancel_fd = cancel_.get();
     tools.call = [this](HttpClientCall call) { return Call(std::move(call)); };
     tools.now = clock_.Wall();
@@ -206,6 +208,7 @@ class Sender : public AlertSender {
 
   const Clock& clock_;
   const std::string folder_;
+  const std::string store_id_;
   const std::function<void(SendResult)> sink_;
   const Fd cancel_;
 
@@ -223,9 +226,9 @@ class Sender : public AlertSender {
 
 }  // namespace
 
-std::unique_ptr<AlertSender> NewAlertSender(const Clock& clock, std::string folder,
+std::unique_ptr<AlertSender> NewAlertSender(const Clock& clock, std::string folder, std::string store_id,
                                             std::function<void(SendResult)> sink) {
-  return std::make_unique<Sender>(clock, std::move(folder), std::move(sink));
+  return std::make_unique<Sender>(clock, std::move(folder), std::move(store_id), std::move(sink));
 }
 
 Millis AlertRetryDelay(int tries) {

@@ -97,7 +97,7 @@ class AlertSenderTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(MakeFolders(folder_, 0700).ok()); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::unique_ptr<AlertSender> NewSender() { return NewAlertSender(clock_, folder_, results_.Sink()); }
+  std::unique_ptr<AlertSender> NewSender() { return NewAlertSender(clock_, folder_, "s1", results_.Sink()); }
   std::string Read(const std::string& name) {
     Result<std::string> text = ReadFile(JoinPath(folder_, name), 1 << 20);
     return text.ok() ? *text : "";

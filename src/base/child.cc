@@ -239,6 +239,18 @@ ChildEnding EndingOf(const siginfo_t& info) {
 
 }  // namespace
 
+size_t EndChildrenOf(const char* variable, const std::string& value) {
+  const std::vector<EndedProcesses> found = KillPicked(
+      1,
+      [&](const ProcessStat& process) {
+        const std::string environment = ProcessEnvironment(process.pid);
+        const bool ours = EnvironmentValue(environment, variable) == value;
+        return ours && !EnvironmentValue(environment, kChildMark).empty() ? 0 : -1;
+      },
+      static_cast<int>(kChildReapPatience.count));
+  return found[0].ended.size() + found[0].alive.size();
+}
+
 ChildEnding RunChild(const ChildRequest& request) {
   const int64_t deadline_us =
       SaturatingAdd(MonotonicMicros(), SaturatingAdd(request.timeout.count, 0) * 1000);

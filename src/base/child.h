@@ -50,6 +50,10 @@ struct ChildEnding {
 };
 
 ChildEnding RunChild(const ChildRequest& request);
+// Ends what RunChild of a process that is no more left running: all that has kChildMark and `variable` with
+// this value in its environment. For a daemon that takes over a store from one that was killed; waits
+// kChildReapPatience at most. How many it was.
+size_t EndChildrenOf(const char* variable, const std::string& value);
 // The last line with anything in it, safe to show and at most `longest` bytes; empty where there is none.
 std::string LastLine(std::string_view output, size_t longest);
 

@@ -112,7 +112,7 @@ void KeepMemoryPrivate() { static_cast<void>(::prctl(PR_SET_DUMPABLE, 0)); }
 void TellRefusal(const RuleSet& rules, const std::string& problem, const Clock& clock) {
   auto results = std::make_shared<Queue<SendResult>>(64);
   std::unique_ptr<AlertSender> sender = NewAlertSender(
-      clock, rules.config.folder, [results](SendResult result) { results->Push(std::move(result)); });
+      clock, rules.config.folder, "", [results](SendResult result) { results->Push(std::move(result)); });
   NoticeFacts facts;
   facts.level = AlertLevel::kP1;
   facts.event = "start_refused";

@@ -14,6 +14,7 @@ Observation CheckCommand(const CommandCheck& check, int cancel_fd) {
   request.output_max = kProbeMaxBody;
   request.timeout = check.real_timeout;
   request.cancel_fd = cancel_fd;
+  if (!check.store_id.empty()) request.env = {{"DUECOURSE_STORE_ID", check.store_id}};
   const ChildEnding ending = RunChild(request);
   const std::string name = check.argv.empty() ? "" : Quote(check.argv[0]);
   const std::string last = LastLine(ending.output, kQuoteMax);

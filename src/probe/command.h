@@ -16,6 +16,7 @@ struct CommandCheck {
   std::string folder;
   Millis timeout;       // as the rule says it
   Millis real_timeout;  // as it is waited for
+  std::string store_id;  // of the daemon that looks, so that the next one can end what it left; or empty
 };
 
 // Blocks. `cancel_fd`: readable once nobody wants the answer any more; -1: none.

@@ -68,6 +68,7 @@ using ProbeSink = std::function<void(ProbeAnswer)>;
 struct ProbeOptions {
   std::vector<std::string> file_roots;  // folders that may be read; empty: as probe/file.h says
   std::string settings_folder;          // where duecourse.yaml stands; empty: there is none
+  std::string store_id;                 // of the daemon that looks; commands get it as DUECOURSE_STORE_ID
   std::vector<std::string>
       http_allow;     // as AddressGuard reads them; empty: loopback, beside public addresses
   int threads = 4;    // usually, for files; commands have four of their own, HTTP has one for all

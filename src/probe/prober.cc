@@ -177,7 +177,8 @@ class SharingProber : public Prober {
   }
 
   void StartCommand(const Shared& request, const std::string& key) {
-    const CommandCheck check = {request->argv, request->folder, request->timeout, Real(request->timeout)};
+    const CommandCheck check = {request->argv, request->folder, request->timeout, Real(request->timeout),
+                                options_.store_id};
     auto found = std::make_shared<Observation>();
     Look look;
     look.timeout = check.real_timeout + kCommandGrace;

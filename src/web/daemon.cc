@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/child.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "exec/failpoint.h"
@@ -91,6 +92,11 @@ Status Daemon::Start() {
     return reply.status();
   };
   store_ = std::make_unique<StoreThread>(std::move(store), reopen, clock_, log_, std::move(sink));
+  // What the former one left of attempts the engine asks for one by one; a check or a message is made again.
+  if (const size_t left = opened.predecessor.empty() ? 0 : EndChildrenOf("DUECOURSE_STORE_ID", store_id_))
+    log_.Info("orphans_ended", Json::MakeObject()
+                                   .Set("processes", static_cast<int64_t>(left))
+                                   .Set("why", "checks and messages of the daemon before this one"));
   StartWorkers();
   EngineOptions engine;
   engine.node = node_;
@@ -129,11 +135,12 @@ void Daemon::StartWorkers() {
     probe.file_roots.push_back(AbsolutePath(JoinPath(set->config.folder, root)));
   }
   probe.settings_folder = set->config.folder;
+  probe.store_id = store_id_;
   probe.http_allow = set->config.http_allow;
   probe.rate = options_.clock_rate;
   prober_ = NewProber(std::move(probe), clock_,
                       [this](ProbeAnswer answer) { Post(ProbeReplied{std::move(answer)}); });
-  sender_ = NewAlertSender(clock_, set->config.folder, [this](SendResult result) {
+  sender_ = NewAlertSender(clock_, set->config.folder, store_id_, [this](SendResult result) {
     uint64_t request = 0;
     {
       MutexLock lock(mutex_);
