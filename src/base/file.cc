@@ -20,7 +20,7 @@ namespace duecourse {
 namespace {
 
 Error FileError(const std::string& path, std::string_view what, int error) {
-  return Error(StrCat(path, ": ", what, ": ", ErrnoText(error)));
+  return Error(StrCat(path, ": ", what, ": ", ErrnoText(error)), error);
 }
 
 std::string_view KindOf(mode_t mode) {

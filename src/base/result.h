@@ -15,13 +15,16 @@ namespace duecourse {
 
 class [[nodiscard]] Error {
  public:
-  explicit Error(std::string message) : message_(std::move(message)) {}
+  // `os_error`: the errno behind it, for whoever decides by it; texts are for people.
+  explicit Error(std::string message, int os_error = 0) : message_(std::move(message)), os_error_(os_error) {}
   const std::string& message() const { return message_; }
+  int os_error() const { return os_error_; }
   // "context: message", as the error rises.
-  Error Wrap(const std::string& context) const { return Error(context + ": " + message_); }
+  Error Wrap(const std::string& context) const { return Error(context + ": " + message_, os_error_); }
 
  private:
   std::string message_;
+  int os_error_;
 };
 
 class [[nodiscard]] Status {

@@ -31,7 +31,7 @@ Result<bool> LookUpAccount(Look look, Account& account) {
     // getpwnam(3): these say "not found" on one system or another.
     const bool absent = error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
     if (absent) return false;
-    return Error(StrCat("the account database: ", ErrnoText(error)));
+    return Error(StrCat("the account database: ", ErrnoText(error)), error);
   }
   account.uid = entry.pw_uid;
   account.gid = entry.pw_gid;

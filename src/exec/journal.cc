@@ -121,7 +121,7 @@ Status StartJournal::OpenNew() {
   Status written = WriteFileAtomic(path, text, false);
   if (!written.ok()) return written;
   Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return Error(StrCat(path, ": ", ErrnoText(errno)));
+  if (!fd.valid()) return Error(StrCat(path, ": ", ErrnoText(errno)), errno);
   const std::string former = std::exchange(path_, path);
   fd_ = std::move(fd);
   ++number_;

@@ -66,13 +66,10 @@ Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
   }
 }
 
-// What kept an attempt from its start was only that there was no room; where texts come from other rooms,
-// theirs tells.
-std::optional<SpawnFault> NoRoom(const Ending& ending) {
-  for (int error : {EMFILE, ENFILE, ENOMEM}) {
-    if (ending.summary.find(ErrnoText(error)) != std::string::npos) return SpawnFault{error, "preparation"};
-  }
-  return std::nullopt;
+// What kept an attempt from its start was only that there was no room.
+std::optional<SpawnFault> NoRoom(int error) {
+  if (error != EMFILE && error != ENFILE && error != ENOMEM) return std::nullopt;
+  return SpawnFault{error, "preparation"};
 }
 
 }  // namespace
@@ -85,6 +82,13 @@ struct Launcher::Prepared {
   std::string scratch;
   Fd result_folder;
   SpawnPlan plan;
+  int error = 0;  // the errno of what kept it from its start, where one did
+
+  // That ending, with its errno noted.
+  Ending NotStarted(const std::string& summary, int os_error) {
+    error = os_error;
+    return NotStartedEnding(summary);
+  }
 };
 
 Ending ConfigurationEnding(const std::string& said_code, const std::string& summary) {
@@ -135,7 +139,10 @@ std::optional<Ending> Launcher::PrepareAccount(const StartRequest& request, Prep
   const std::string& user = request.rule->execution.user;
   if (user.empty()) return std::nullopt;
   Result<Account> account = FindAccount(user);
-  if (!account.ok()) return ConfigurationEnding("user_unknown", account.error().message());
+  if (!account.ok()) {
+    prepared.error = account.error().os_error();
+    return ConfigurationEnding("user_unknown", account.error().message());
+  }
   if (account->uid == own_.uid) return std::nullopt;
   if (own_.uid != 0) {
     return ConfigurationEnding("user_refused",
@@ -154,23 +161,28 @@ std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepa
     if (error == ENOENT) {
       Status remade = data_.Remake("tasks");
       if (!remade.ok())
-        return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", remade.error().message()));
+        return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": ", remade.error().message()),
+                                   remade.error().os_error());
       error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
     }
     if (error != 0 && error != EEXIST)
-      return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)));
+      return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)), error);
   }
   prepared.cwd = Fd(::open(prepared.cwd_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!prepared.cwd.valid()) {
-    const bool missing = errno == ENOENT;
+    const int error = errno;
+    const bool missing = error == ENOENT;
+    prepared.error = error;
     return ConfigurationEnding(missing ? "workdir_missing" : "workdir_unusable",
                                missing ? StrCat("workdir ", prepared.cwd_path, " does not exist")
-                                       : StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(errno)));
+                                       : StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)));
   }
   if (request.cwd.empty() && prepared.other.has_value() &&
       ::fchownat(prepared.cwd.get(), "", prepared.other->uid, prepared.other->gid, AT_EMPTY_PATH) != 0) {
-    return NotStartedEnding(StrCat("workdir ", prepared.cwd_path, ": cannot be given to ",
-                                   prepared.other->name, ": ", ErrnoText(errno)));
+    const int error = errno;
+    return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": cannot be given to ",
+                                      prepared.other->name, ": ", ErrnoText(error)),
+                               error);
   }
   return std::nullopt;
 }
@@ -183,7 +195,8 @@ std::optional<Ending> Launcher::PrepareResult(const StartRequest& request, Prepa
   }
   std::string folder = StrCat(options_.scratch_folder, "/duecourse-XXXXXX");
   if (::mkdtemp(folder.data()) == nullptr) {
-    return NotStartedEnding(StrCat("folder for the result file, ", folder, ": ", ErrnoText(errno)));
+    const int error = errno;
+    return prepared.NotStarted(StrCat("folder for the result file, ", folder, ": ", ErrnoText(error)), error);
   }
   prepared.scratch = folder;
   prepared.result_path = StrCat(folder, "/result");
@@ -192,7 +205,7 @@ std::optional<Ending> Launcher::PrepareResult(const StartRequest& request, Prepa
       ::fchown(prepared.result_folder.get(), prepared.other->uid, prepared.other->gid) != 0) {
     const int error = errno;
     ::rmdir(folder.c_str());
-    return NotStartedEnding(StrCat("folder for the result file, ", folder, ": ", ErrnoText(error)));
+    return prepared.NotStarted(StrCat("folder for the result file, ", folder, ": ", ErrnoText(error)), error);
   }
   return std::nullopt;
 }
@@ -207,7 +220,10 @@ std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prep
   const Account& account = prepared.other.has_value() ? *prepared.other : own_;
   Result<Environment> environment =
       BuildEnvironment({request, account, options_.store_id, prepared.result_path});
-  if (!environment.ok()) return ConfigurationEnding("environment_unusable", environment.error().message());
+  if (!environment.ok()) {
+    prepared.error = environment.error().os_error();
+    return ConfigurationEnding("environment_unusable", environment.error().message());
+  }
   const std::string* path = environment->Find("PATH");
   ProgramPlace place = FindProgram(request.argv[0], *path, prepared.cwd_path);
   if (place.found == ProgramPlace::Found::kNotFound) {
@@ -248,8 +264,8 @@ Launcher::Launched Launcher::Launch(const StartRequest& request) const {
     if (!prepared.scratch.empty()) ::rmdir(prepared.scratch.c_str());
     journal_.End(request.ref);
   }
-  if (const Ending* failed = std::get_if<Ending>(&launched)) {
-    std::optional<SpawnFault> no_room = NoRoom(*failed);
+  if (std::holds_alternative<Ending>(launched)) {
+    std::optional<SpawnFault> no_room = NoRoom(prepared.error);
     if (no_room.has_value()) return *std::move(no_room);
   }
   return launched;
@@ -258,7 +274,7 @@ Launcher::Launched Launcher::Launch(const StartRequest& request) const {
 Launcher::Launched Launcher::Run(const StartRequest& request, Prepared& prepared) const {
   Failpoint("exec.before_marker");
   Status marked = journal_.Start(request.ref, prepared.scratch);
-  if (!marked.ok()) return NotStartedEnding(marked.error().message());
+  if (!marked.ok()) return prepared.NotStarted(marked.error().message(), marked.error().os_error());
   Failpoint("exec.after_marker");
   auto child = std::make_unique<Child>(request.rule->execution.output_max);
   child->started = clock_.Monotonic();
