@@ -32,6 +32,7 @@ struct Transfer {
   std::array<char, CURL_ERROR_SIZE> error_text{};
   const AddressGuard* guard = nullptr;
   std::string forbidden;    // the last address that the guard refused
+  bool resolving = false;   // a name was asked for, and no socket has been opened since
   std::vector<Fd> sockets;  // second descriptors of those it opened, to see afterwards what came in
   int64_t started_us = 0;
 
@@ -54,9 +55,12 @@ size_t OnBody(char* data, size_t one, size_t size, void* user) {
   return static_cast<Transfer*>(user)->intake.TakeBody({data, one * size}) ? one * size : 0;
 }
 
+int OnResolve(void*, void*, void* user) { return static_cast<Transfer*>(user)->resolving = true, 0; }
+
 // Opens the socket of a connection, after the guard has seen the address that it really goes to.
 curl_socket_t OnSocket(void* user, curlsocktype /*purpose*/, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(user);
+  transfer.resolving = false;
   if (address->family != AF_UNIX && transfer.guard != nullptr) {
     const char* url = nullptr;  // of this hop, where there were redirects
     curl_easy_getinfo(transfer.easy, CURLINFO_EFFECTIVE_URL, &url);
@@ -76,6 +80,12 @@ bool BeganToAnswer(const Transfer& transfer) {
   return transfer.intake.any_line() || first_byte > 0 || AnyBytesReceived(transfer.sockets);
 }
 
+bool IsTlsFault(CURLcode code) {
+  return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
+         code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CIPHER || code == CURLE_SSL_CACERT_BADFILE ||
+         code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
+}
+
 HttpError ErrorOf(CURLcode code) {
   switch (code) {
     case CURLE_OK:
@@ -93,14 +103,6 @@ HttpError ErrorOf(CURLcode code) {
       return HttpError::kForbidden;
     case CURLE_TOO_MANY_REDIRECTS:
       return HttpError::kRedirectLoop;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
-      return HttpError::kTls;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
@@ -108,7 +110,7 @@ HttpError ErrorOf(CURLcode code) {
     case CURLE_WEIRD_SERVER_REPLY:
       return HttpError::kBroken;
     default:
-      return HttpError::kOther;
+      return IsTlsFault(code) ? HttpError::kTls : HttpError::kOther;
   }
 }
 
@@ -159,7 +161,8 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
   const HttpClientCall& call = transfer.call;
   CURL* easy = transfer.easy = curl_easy_init();
   CHECK(easy != nullptr);
-  for (CURLoption user : {CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA}) {
+  for (CURLoption user : {CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
+                          CURLOPT_RESOLVER_START_DATA}) {
     curl_easy_setopt(easy, user, &transfer);
   }
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error_text.data());
@@ -179,6 +182,7 @@ void Prepare(Transfer& transfer, const std::string& user_agent) {
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, OnSocket);
+  curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, OnResolve);
   if (!call.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call.unix_socket.c_str());
   SetMethod(easy, call);
   SetHeaders(transfer);
@@ -204,9 +208,8 @@ void Conclude(Transfer& transfer, CURLcode code) {
                                                        : ErrorOf(code);
   // The library has one code for a url it cannot use and for an answer that does not begin like HTTP.
   if (result.error == HttpError::kBadCall && result.sent && status == 0) result.error = HttpError::kBroken;
-  // Only its text tells a name server that is mute from an agent that is.
-  const bool resolving = std::string_view(transfer.error_text.data()).starts_with("Resolving timed out");
-  if (result.error == HttpError::kTimeout && resolving) result.error = HttpError::kResolve;
+  // The library has one code for a name server that is mute and for an agent that is.
+  if (result.error == HttpError::kTimeout && transfer.resolving) result.error = HttpError::kResolve;
   if (result.error == HttpError::kConnect && !transfer.forbidden.empty()) {
     result.error = HttpError::kForbidden;
     result.message = StrCat(transfer.forbidden, " is no public address and not listed under http_allow");
