@@ -79,6 +79,14 @@ TEST(BadInputs, AliasesThatNeverEndOrExplode) {
   ExpectRefused("alias bomb", bomb, "bad.yaml:");
 }
 
+TEST(BadInputs, AZoneThatIsNoneHidesNeitherTheNextNorWhatElseIsWrong) {
+  const std::string text =
+      "task_id: t\ncron: \"0 99 * * *\"\ntimezone: \"{zone}\"\nnoop: {}\n"
+      "for_each: [{user: a, zone: EST5}, {user: b, zone: Asia/Tokyo}, {user: c, zone: Asia/Beijing}]\n";
+  for (const char* told : {"\"EST5\"", "\"Asia/Beijing\"", "hour \"99\" is out of range"})
+    ExpectRefused("zones of values", text, told);
+}
+
 TEST(BadInputs, DepthAndSize) {
   std::string flow = "task_id: t\nlabels: ";
   for (int i = 0; i < 30'000; ++i) flow += "{a: ";

@@ -186,7 +186,7 @@ void RuleParts::SetSchedule(const MapView& trigger, Schedule schedule) {
       if (!zone.ok()) {
         reader_.Fault(trigger.Get("timezone"),
                       {"timezone_unknown", zone.error().message(), "mend it in for_each"});
-        return;
+        continue;
       }
       value.schedule = schedule;
       value.schedule->zone = *zone;

@@ -118,6 +118,34 @@ std::optional<std::string> OffsetHint(std::string_view name) {
   return StrCat("Etc/GMT", east ? "-" : "+", *value);
 }
 
+// "EST5", "JST-9", "PST8PDT7": zones as POSIX writes them in TZ, where a plain number is west.
+std::optional<std::string> PosixHint(std::string_view folded) {
+  struct Abbreviation {
+    std::string_view letters;
+    std::string_view zone;
+  };
+  constexpr Abbreviation kKnown[] = {
+      {"est", "America/New_York"},    {"cst", "America/Chicago"},    {"mst", "America/Denver"},
+      {"pst", "America/Los_Angeles"}, {"akst", "America/Anchorage"}, {"hst", "Pacific/Honolulu"},
+      {"cet", "Europe/Berlin"},       {"eet", "Europe/Athens"},      {"wet", "Europe/Lisbon"},
+      {"msk", "Europe/Moscow"},       {"ist", "Asia/Kolkata"},       {"jst", "Asia/Tokyo"},
+      {"kst", "Asia/Seoul"},          {"aest", "Australia/Sydney"}};
+  const size_t letters = folded.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  if (letters < 3 || letters > 5) return std::nullopt;
+  std::string_view rest = folded.substr(letters);
+  const bool east = rest.starts_with('-');
+  if (east || rest.starts_with('+')) rest.remove_prefix(1);
+  const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const std::optional<int64_t> hours = ParseInteger(rest.substr(0, digits));
+  if (!hours || *hours > (east ? 14 : 12)) return std::nullopt;
+  const std::string fixed = *hours == 0 ? "UTC" : StrCat("Etc/GMT", east ? "-" : "+", *hours);
+  for (const Abbreviation& known : kKnown) {
+    if (known.letters == folded.substr(0, letters))
+      return StrCat(known.zone, ", or ", fixed, " where clocks never change");
+  }
+  return digits == rest.size() ? StrCat("the zone of a city, or ", fixed) : std::string("the zone of a city");
+}
+
 void AddTabNames(const std::string& path, std::vector<std::string>& names) {
   Result<std::string> text = ReadFile(path, kMaxListBytes);
   if (!text.ok()) return;
@@ -188,6 +216,7 @@ std::string ZoneHint(std::string_view name, const std::string& folder) {
   if (std::optional<std::string> fixed = OffsetHint(name)) {
     return StrCat("; did you mean ", *fixed, " (its sign is turned round), or the zone of a city?");
   }
+  if (std::optional<std::string> posix = PosixHint(folded)) return hint(*posix);
   std::vector<std::string> names;
   for (std::string& listed : ListedZoneNames(folder)) {
     if (CheckZoneName(listed).ok() && FileExists(JoinPath(folder, listed)))

@@ -220,7 +220,9 @@ TEST(Zone, WrongNamesAreErrorsWithTheFolderAndTheNameThatWasMeant) {
        {Row{"Asia/Beijing", "Asia/Shanghai"}, Row{"asia/shanghai", "Asia/Shanghai"},
         Row{"Shanghai", "Asia/Shanghai"}, Row{"New York", "America/New_York"}, Row{"UTC+8", "Etc/GMT-8"},
         Row{"GMT-03:00", "Etc/GMT+3"}, Row{"utc", "UTC"}, Row{"Europe/Lodon", "Europe/London"},
-        Row{"EDT", "America/New_York"}, Row{"America/San_Francisco", "America/Los_Angeles"}}) {
+        Row{"EDT", "America/New_York"}, Row{"America/San_Francisco", "America/Los_Angeles"},
+        Row{"EST5", "America/New_York, or Etc/GMT+5"}, Row{"JST-9", "Asia/Tokyo, or Etc/GMT-9"},
+        Row{"CET-1CEST", "Europe/Berlin, or Etc/GMT-1"}, Row{"XYZ3", "the zone of a city, or Etc/GMT+3"}}) {
     EXPECT_TRUE(Has(LoadError(row.name), StrCat("did you mean ", row.meant)))
         << row.name << ": " << LoadError(row.name);
   }
