@@ -82,7 +82,10 @@ FailureClass StatusClass(int status) {
 }
 
 std::string StatusText(int status) {
-  if (status == 202) return "http 202: accepted, but nothing says when it is done; the rule has no `async`";
+  if (status == 202)
+    return "http 202: accepted, but nothing says when it is done: asynchronous agents are not supported; let "
+           "it "
+           "answer 200 when its work is done";
   if (status >= 200 && status <= 299)
     return StrCat("http ", status, ": the answer is not what `expect` asks for");
   if (status == 429) return "http 429: too many requests";

@@ -73,6 +73,8 @@ TEST(Classify, SuccessOverHttpIsWhatExpectSaysButNeverA202) {
   EXPECT_EQ(result.outcome, Outcome::kFailed);
   EXPECT_EQ(result.failure_class, FailureClass::kBusiness);
   EXPECT_NE(result.summary.find("async"), std::string::npos);
+  EXPECT_NE(result.summary.find("answer 200 when its work is done"), std::string::npos) << result.summary;
+  EXPECT_EQ(result.summary.find("`async`"), std::string::npos) << "a key that no rule may write yet";
 }
 
 TEST(Classify, EndingsThatAreNotTheHandlersOwn) {
