@@ -67,6 +67,7 @@ struct Run {
   std::optional<std::string> key;  // unique in the store; nothing only for a key_error
   RunState state = RunState::kScheduled;
   Reason reason = Reason::kNotDue;  // of the last change of state
+  std::string strange_reason;  // to show: what is stored in its place, where this program does not know it
   std::string detail;               // a clause for people: which file, which pool and holder, which upstream
   int64_t fence = 0;                // of the newest claim; 0: never claimed
   int attempts = 0;                 // claims so far

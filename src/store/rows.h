@@ -27,6 +27,7 @@ struct DecisionRow {
   int64_t count = 1;
   std::string decision;  // "run", "wait", "end", "state", "note"; the store itself writes "late"
   Reason reason = Reason::kNotDue;
+  std::string strange_reason;  // as in Run
   std::string detail;      // JSON object: what was observed; "text" is the clause for people
   std::string from_state;  // of a change of state, else empty
   std::string to_state;
@@ -46,6 +47,7 @@ struct Note {
   std::string task;
   std::string value;
   Reason reason = Reason::kSchedulerDown;
+  std::string strange_reason;          // as in Run
   RunState state = RunState::kMissed;  // what these occurrences count as: missed or skipped
   Instant first_due;
   Instant last_due;

@@ -51,7 +51,7 @@ Run TakeRun(Take& take) {
   run.business_date = take.Day();
   run.key = take.MaybeText();
   run.state = take.Name(RunStateFromName, RunState::kManualRequired);
-  run.reason = take.Name(ReasonFromName, Reason::kInternalInvariant);
+  run.reason = take.NameOr(ReasonFromName, Reason::kInternalInvariant, &run.strange_reason);
   run.detail = take.Text();
   run.fence = take.Fence();
   run.attempts = take.Int();
@@ -129,7 +129,7 @@ DecisionRow TakeDecision(Take& take) {
   row.last_at = take.At();
   row.count = take.Number();
   row.decision = take.Text();
-  row.reason = take.Name(ReasonFromName, Reason::kInternalInvariant);
+  row.reason = take.NameOr(ReasonFromName, Reason::kInternalInvariant, &row.strange_reason);
   row.detail = take.Text();
   row.from_state = take.Text();
   row.to_state = take.Text();
@@ -148,7 +148,7 @@ Note TakeNote(Take& take) {
   note.id = take.Number();
   note.task = take.Text();
   note.value = take.Text();
-  note.reason = take.Name(ReasonFromName, Reason::kInternalInvariant);
+  note.reason = take.NameOr(ReasonFromName, Reason::kInternalInvariant, &note.strange_reason);
   note.state = take.Name(RunStateFromName, RunState::kMissed);
   note.first_due = take.At();
   note.last_due = take.At();

@@ -77,6 +77,18 @@ class Take {
     if (!value) Wrong(text);
     return value.value_or(otherwise);
   }
+  // For whoever only shows rows: one that holds a name that this program does not know is shown with it, and
+  // hides no other.
+  void OnlyToShow() { only_to_show_ = true; }
+  // As Name; only to be shown, a name that is not known goes to `as_stored`.
+  template <typename T>
+  T NameOr(std::optional<T> (*from_name)(std::string_view), T otherwise, std::string* as_stored) {
+    if (!only_to_show_) return Name(from_name, otherwise);
+    std::string_view text = statement_.Text(index_++);
+    std::optional<T> value = from_name(text);
+    if (!value) *as_stored = std::string(text);
+    return value.value_or(otherwise);
+  }
   // What was wrong first, or empty.
   const std::string& wrong() const { return wrong_; }
   std::string RowName() const;  // its first column, for people
@@ -86,6 +98,7 @@ class Take {
 
   const Statement& statement_;
   int index_ = 0;
+  bool only_to_show_ = false;
   std::string wrong_;
 };
 

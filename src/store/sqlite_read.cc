@@ -239,7 +239,11 @@ class SqliteReader : public StoreReader {
     session_.ClearFailure();
     for (const std::string& task : tasks) {
       session_.One(
-          kLastResult, [&](Put& put) { put << task; }, [&](Take& take) { rows.push_back(TakeRun(take)); });
+          kLastResult, [&](Put& put) { put << task; },
+          [&](Take& take) {
+            take.OnlyToShow();
+            rows.push_back(TakeRun(take));
+          });
     }
     if (session_.failed()) return Failure();
     return rows;
@@ -252,6 +256,7 @@ class SqliteReader : public StoreReader {
     std::vector<std::invoke_result_t<TakeRow, Take&>> rows;
     session_.ClearFailure();
     session_.Each(sql, bind, [&](Take& take) {
+      take.OnlyToShow();
       rows.push_back(take_row(take));
       return true;
     });
