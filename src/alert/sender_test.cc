@@ -249,6 +249,19 @@ TEST_F(AlertSenderTest, AWebhookIsTakenOnlyWhereStatusAndBodyAgree) {
   }
 }
 
+TEST_F(AlertSenderTest, WhereTheAnswerIsTooLargeToBeJudgedTheStatusDecides) {
+  for (const int status : {200, 500}) {
+    RawServer server([status](RawPeer& peer) {
+      ReadRequest(peer);
+      peer.Send(Answer(status, std::string(100'000, 'x')));
+    });
+    const Delivery delivery = Post(Webhook("hook", server.Url()), Message("a", "P2"));
+    EXPECT_EQ(delivery.taken, status == 200) << delivery.error;
+    EXPECT_EQ(delivery.error.empty(), status == 200) << delivery.error;
+    EXPECT_EQ(server.connections(), 1);
+  }
+}
+
 TEST_F(AlertSenderTest, AWebhookThatCannotBeReachedOrIsSilentSaysSo) {
   RawServer mute([&mute](RawPeer& peer) {
     while (mute.Holding(peer)) continue;

@@ -116,7 +116,8 @@ Delivery SendByWebhook(const ChannelConfig& channel, const AlertMessage& message
   call.max_response_bytes = kAnswerMax;
   const HttpResult result = tools.call(std::move(call));
   const bool answered = result.status >= 200 && result.status <= 299;
-  // A body beyond the limit cannot be judged, but the status has come.
+  // A body beyond the limit cannot be judged, but the status has come, and it decides: to send again what was
+  // taken would wake people twice. (Services that refuse in a body do so in a few words.)
   if (result.error != HttpError::kNone && !(answered && result.error == HttpError::kTooLarge)) {
     delivery.error = Shown(StrCat(HttpErrorName(result.error), ": ", result.message), kShownLine);
     return delivery;
