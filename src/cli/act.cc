@@ -4,15 +4,11 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/find.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
 namespace {
-
-int Usage(const std::string& text) {
-  std::fprintf(stderr, "%s\n", text.c_str());
-  return kExitUsage;
-}
 
 void SetIf(const Args& args, const char* option, const char* name, Json& body) {
   if (args.Has(option)) body.Set(name, args.Get(option));
@@ -20,17 +16,14 @@ void SetIf(const Args& args, const char* option, const char* name, Json& body) {
 
 // What was done, where the daemon only says that it is done.
 int FinishAs(const Args& args, DaemonAnswer answer, const std::string& done) {
-  if (answer.status == 200 && answer.message == "done") answer.message = done;
-  const int code = Finish(args, answer);
-  // A name that there is none of is no mistake in how the verb was used: one exit code for it in all verbs.
-  const bool unknown = answer.status == 400 && answer.message.starts_with("there is no task ");
-  return unknown ? kExitProblem : code;
+  if (answer.status == 200 && answer.body.Get("done").AsBool()) answer.message = done;
+  return Finish(args, answer);
 }
 
 int Paused(const Args& args, bool resume) {
   Json body = WhoAndWhy(args);
   int said = (args.At(0).empty() ? 0 : 1) + (args.Has("--label") ? 1 : 0) + (args.Has("--all") ? 1 : 0);
-  if (said != 1) return Usage("say one of: TASK, --label NAME=VALUE, --all");
+  if (said != 1) return UsageFault(args, "say one of: TASK, --label NAME=VALUE, --all");
   body.Set("scope", args.Has("--all")     ? "all"
                     : args.Has("--label") ? StrCat("label/", args.Get("--label"))
                                           : StrCat("task/", args.At(0)));
@@ -67,7 +60,8 @@ bool NamesADate(const std::string& name) {
 }
 
 int ManualList(const Args& args) {
-  DaemonAnswer answer = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
+  DaemonAnswer answer =
+      Get(args, "/api/v1/runs", {{"state", "manual_required"}, {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (args.json() || !Good(args, answer, &code)) return code != kExitFine ? code : Finish(args, answer);
   std::vector<std::vector<std::string>> rows = {
@@ -79,6 +73,7 @@ int ManualList(const Args& args) {
                     ShowBytes(run.Get("detail").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
+  NoteMore(args, answer, rows.size() - 1);
   return kExitFine;
 }
 
@@ -103,14 +98,15 @@ int CancelVerb(const Args& args) {
 int FlagVerb(const Args& args) {
   std::string what = args.At(0);
   if (what == "list") return ListFlags(args);
-  if (what != "set" && what != "unset") return Usage("flag set NAME, flag unset NAME or flag list");
+  if (what != "set" && what != "unset")
+    return UsageFault(args, "flag set NAME, flag unset NAME or flag list");
   std::string name = args.At(1);
-  if (name.empty()) return Usage("say which flag");
+  if (name.empty()) return UsageFault(args, "say which flag");
   bool undated = args.Has("--undated") || NamesADate(name);
   if (!undated && !args.Has("--date"))
-    return Usage(
-        StrCat("flag ", what, " ", name, " needs --date YYYY-MM-DD, or --undated for a flag without a date"));
-  if (args.Has("--undated") && args.Has("--date")) return Usage("--date or --undated, not both");
+    return UsageFault(args, StrCat("flag ", what, " ", name,
+                                   " needs --date YYYY-MM-DD, or --undated for a flag without a date"));
+  if (args.Has("--undated") && args.Has("--date")) return UsageFault(args, "--date or --undated, not both");
   Json body = WhoAndWhy(args)
                   .Set("name", name)
                   .Set("value", args.Get("--value", "true"))
@@ -128,12 +124,13 @@ int ResumeVerb(const Args& args) { return Paused(args, true); }
 int ManualVerb(const Args& args) {
   std::string what = args.At(0);
   if (what == "list") return ManualList(args);
+  if (args.Has("--limit")) return UsageFault(args, "--limit is of manual list only");
   if (what != "claim" && what != "resolve" && what != "rerun" && what != "skip")
-    return Usage("manual list, claim, resolve, rerun or skip");
-  if (args.At(1).empty()) return Usage("say which run");
-  if (!args.Has("--reason")) return Usage("say why: --reason \"…\"");
+    return UsageFault(args, "manual list, claim, resolve, rerun or skip");
+  if (args.At(1).empty()) return UsageFault(args, "say which run");
+  if (!args.Has("--reason")) return UsageFault(args, "say why: --reason \"…\"");
   if (what != "rerun" && (args.Has("--supersede") || args.Has("--force")))
-    return Usage("--supersede and --force are of manual rerun only");
+    return UsageFault(args, "--supersede and --force are of manual rerun only");
   const std::optional<std::string> id = FindRunId(args, args.At(1));
   if (!id) return kExitProblem;
   Json body = WhoAndWhy(args).Set("run_id", *id).Set("supersede", args.Has("--supersede"));

@@ -3,29 +3,21 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
 
 int AlertVerb(const Args& args) {
   if (args.At(0) == "test") {
-    if (args.At(1).empty()) {
-      std::fprintf(stderr, "alert test OWNER [--level P1]\n");
-      return kExitUsage;
-    }
+    if (args.At(1).empty()) return UsageFault(args, "alert test OWNER [--level P1]");
     std::string level = args.Get("--level", "P2");
-    if (level != "P1" && level != "P2" && level != "P3") {
-      std::fprintf(stderr, "--level is P1, P2 or P3\n");
-      return kExitUsage;
-    }
+    if (level != "P1" && level != "P2" && level != "P3") return UsageFault(args, "--level is P1, P2 or P3");
     return Finish(args, Post(args, "/api/v1/alerts/test",
                              WhoAndWhy(args).Set("owner", args.At(1)).Set("level", level)));
   }
-  if (args.At(0) != "list") {
-    std::fprintf(stderr, "alert list [TASK] or alert test OWNER\n");
-    return kExitUsage;
-  }
-  DaemonAnswer answer = Get(args, "/api/v1/alerts", {{"task", args.At(1)}});
+  if (args.At(0) != "list") return UsageFault(args, "alert list [TASK] or alert test OWNER");
+  DaemonAnswer answer = Get(args, "/api/v1/alerts", {{"task", args.At(1)}, {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   if (args.json()) {
@@ -38,6 +30,7 @@ int AlertVerb(const Args& args) {
                     alert.Get("channel").AsString(), ShowBytes(alert.Get("title").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
+  NoteMore(args, answer, rows.size() - 1);
   return kExitFine;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/report.h"
 #include "web/version.h"
 
 namespace duecourse {
@@ -64,10 +65,16 @@ Args Collect(CLI::App& app, const Parsed& parsed) {
   return args;
 }
 
-int Usage(const Verb& verb, const std::string& problem) {
-  std::fprintf(stderr, "duecourse %s: %s\nusage: duecourse %s %s\nmore: duecourse %s --help\n", verb.name,
-               problem.c_str(), verb.name, verb.usage, verb.name);
-  return kExitUsage;
+int Usage(const Args& args, const Verb& verb, const std::string& problem) {
+  return UsageFault(args, StrCat("duecourse ", verb.name, ": ", problem, "\nusage: duecourse ", verb.name,
+                                 " ", verb.usage, "\nmore: duecourse ", verb.name, " --help"));
+}
+
+// What is known of words that could not be parsed: how the fault is to be said.
+Args Unparsed(int argc, const char* const* argv) {
+  Args args;
+  if (AsksForJson(argc, argv)) args.values_["--output"] = "json";
+  return args;
 }
 
 // Made of the table, as the parser's own words for it ("[args(0x)]") mean nothing to people.
@@ -94,15 +101,15 @@ int RunVerb(const Verb& verb, int argc, char** argv) {
     Explain(verb);
     return kExitFine;
   } catch (const CLI::ParseError& error) {
-    return Usage(verb, error.what());
+    return Usage(Unparsed(argc, argv), verb, error.what());
   }
   Args args = Collect(app, parsed);
   if (args.positional().size() < verb.positional_least)
-    return Usage(verb, StrCat("too little was said: ", verb.usage, " is needed"));
+    return Usage(args, verb, StrCat("too little was said: ", verb.usage, " is needed"));
   if (args.positional().size() > verb.positional_most)
-    return Usage(verb, StrCat("too much: ", args.positional().back()));
+    return Usage(args, verb, StrCat("too much: ", args.positional().back()));
   std::string output = args.Get("--output", "table");
-  if (output != "table" && output != "json") return Usage(verb, "--output is table or json");
+  if (output != "table" && output != "json") return Usage(args, verb, "--output is table or json");
   return verb.run(args);
 }
 
@@ -141,9 +148,8 @@ int RunCommandLine(int argc, char** argv) {
     names.emplace_back(verb.name);
   }
   std::optional<std::string> nearest = Nearest(word, names);
-  std::fprintf(stderr, "duecourse: there is no verb %s%s\n", word.c_str(),
-               nearest ? StrCat("; did you mean ", *nearest, "?").c_str() : "");
-  return kExitUsage;
+  return UsageFault(Unparsed(argc, argv), StrCat("duecourse: there is no verb ", word,
+                                                 nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
 }
 
 }  // namespace duecourse

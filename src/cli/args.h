@@ -13,6 +13,7 @@ inline constexpr int kExitFine = 0;
 inline constexpr int kExitProblem = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRefused = 3;
+inline constexpr int kExitSignalled = 128;  // and the signal's number: a try that was interrupted
 
 struct OptionSpec {
   const char* name;  // "--force"

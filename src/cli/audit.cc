@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/find.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
@@ -19,7 +20,7 @@ bool SpanOf(const Args& args, Span* span) {
     if (!args.Has(option)) continue;
     Result<Instant> instant = InstantOrDay(args.Get(option));
     if (!instant.ok()) {
-      std::fprintf(stderr, "%s: %s\n", option, instant.error().message().c_str());
+      UsageFault(args, StrCat(option, ": ", instant.error().message()));
       return false;
     }
     *side = *instant;
@@ -55,9 +56,13 @@ int AuditVerb(const Args& args) {
   }
   if (rows.size() == 1 && SayIfUnknownTask(args, args.At(0))) return kExitProblem;
   if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("audit", std::move(kept)).DumpPretty().c_str());
+    Json body = Json::MakeObject().Set("audit", std::move(kept));
+    if (answer.body.Get("more").AsBool()) body.Set("more", true);
+    std::printf("%s\n", body.DumpPretty().c_str());
   } else {
     std::printf("%s", Table(rows).c_str());
+    if (answer.body.Get("more").AsBool())
+      Tell(args, "older acts were not looked at: --limit N (at most 1000), or a task or run");
   }
   return kExitFine;
 }

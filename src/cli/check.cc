@@ -7,6 +7,7 @@
 #include "base/yaml.h"
 #include "cli/client.h"
 #include "cli/programs.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "rule/lint.h"
 #include "rule/origin.h"
@@ -82,10 +83,7 @@ Result<Instant> NowOf(const Args& args) {
 
 int CheckVerb(const Args& args) {
   Result<Instant> now = NowOf(args);
-  if (!now.ok()) {
-    std::fprintf(stderr, "--now: %s\n", now.error().message().c_str());
-    return kExitUsage;
-  }
+  if (!now.ok()) return UsageFault(args, StrCat("--now: ", now.error().message()));
   Loaded loaded = LoadNamed(args);
   std::vector<Finding> findings = loaded.findings;
   if (loaded.readable != nullptr) {

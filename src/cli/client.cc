@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/report.h"
 #include "net/http_client.h"
 
 namespace duecourse {
@@ -64,11 +65,12 @@ static std::string Unanswered(const std::string& socket, const HttpResult& resul
                                 "you ask again");
 }
 
-static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
+static DaemonAnswer Ask(const Args& args, HttpClientCall call, Millis patience = kPatience) {
   Places places = FindPlaces(args);
   call.unix_socket = places.socket;
   call.url = "http://daemon" + call.url;
-  call.timeout = kPatience;
+  call.timeout = patience;
+  call.connect_timeout = std::min(patience, call.connect_timeout);
   call.max_response_bytes = 256u << 20;
   HttpClient client;
   HttpResult result = client.Call(std::move(call));
@@ -87,6 +89,11 @@ static DaemonAnswer Ask(const Args& args, HttpClientCall call) {
 
 DaemonAnswer Get(const Args& args, const std::string& path,
                  const std::vector<std::pair<std::string, std::string>>& params) {
+  return GetWithin(args, kPatience, path, params);
+}
+
+DaemonAnswer GetWithin(const Args& args, Millis patience, const std::string& path,
+                       const std::vector<std::pair<std::string, std::string>>& params) {
   HttpClientCall call;
   call.url = path;
   char separator = '?';
@@ -95,7 +102,7 @@ DaemonAnswer Get(const Args& args, const std::string& path,
     call.url += StrCat(std::string(1, separator), Escape(name), "=", Escape(value));
     separator = '&';
   }
-  return Ask(args, std::move(call));
+  return Ask(args, std::move(call), patience);
 }
 
 DaemonAnswer Post(const Args& args, const std::string& path, const Json& body) {
@@ -110,17 +117,8 @@ DaemonAnswer Post(const Args& args, const std::string& path, const Json& body) {
 bool Good(const Args& args, const DaemonAnswer& answer, int* exit_code) {
   if (answer.status == 200) return true;
   *exit_code = answer.status == 409 ? kExitRefused : answer.status == 400 ? kExitUsage : kExitProblem;
-  if (args.json()) {
-    // A daemon that is not reached has no body; whoever parses standard output still gets an object.
-    const Json& body = answer.body;
-    std::printf("%s\n", (body.is_object() ? body : Json::MakeObject().Set("message", answer.message)).DumpPretty().c_str());
-  } else {
-    std::fprintf(stderr, "%s\n",
-                 answer.message.empty() ? StrCat("the daemon answered ", answer.status).c_str()
-                                        : ShowBytes(answer.message, true).c_str());
-    for (const Json& line : answer.body.Get("errors").AsArray())
-      std::fprintf(stderr, "%s\n", ShowBytes(line.AsString(), true).c_str());
-  }
+  Fail(args, *exit_code,
+       answer.message.empty() ? StrCat("the daemon answered ", answer.status) : answer.message, answer.body);
   return false;
 }
 
@@ -135,6 +133,11 @@ int Finish(const Args& args, const DaemonAnswer& answer) {
   return kExitFine;
 }
 
+void NoteMore(const Args& args, const DaemonAnswer& answer, size_t shown) {
+  if (args.json() || !answer.body.Get("more").AsBool()) return;  // who reads JSON has `more` there
+  Tell(args, StrCat("there are more than the ", shown, " shown: --limit N (at most 1000)"));
+}
+
 Json WhoAndWhy(const Args& args) {
   std::string by = args.Get("--by");
   if (by.empty()) {
@@ -146,13 +149,10 @@ Json WhoAndWhy(const Args& args) {
   return body;
 }
 
-Loaded LoadFor(const Args& args) {
-  Loaded loaded = LoadRules(FindPlaces(args).load);
-  for (const Finding& finding : loaded.findings) {
-    if (finding.severity == Finding::Severity::kError)
-      std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
-  }
-  return loaded;
+std::vector<Finding> ErrorsOf(const Loaded& loaded) {
+  std::vector<Finding> errors = loaded.findings;
+  std::erase_if(errors, [](const Finding& finding) { return finding.severity != Finding::Severity::kError; });
+  return errors;
 }
 
 std::string Table(const std::vector<std::vector<std::string>>& bare) {

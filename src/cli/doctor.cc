@@ -8,11 +8,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "web/daemon.h"
 
 namespace duecourse {
 namespace {
+
+constexpr const char* kMost = "1000";  // what the daemon shows of one list
 
 class Examination {
  public:
@@ -97,11 +100,14 @@ void Inside(const Args& args, Examination& exam) {
   for (const Json& warning : health.body.Get("warnings").AsArray())
     exam.Say(false, "clock", warning.AsString());
   if (health.body.Get("draining").AsBool()) exam.Say(false, "stop", StopText(health.body));
-  DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}});
+  DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}, {"limit", kMost}});
   size_t waiting = manual.body.Get("runs").AsArray().size();
+  const char* beyond = manual.body.Get("more").AsBool() ? "more than " : "";
   exam.Say(waiting == 0, "manual queue",
-           waiting == 0 ? "empty" : StrCat(waiting, " runs wait for a person; see duecourse manual list"));
-  DaemonAnswer alerts = Get(args, "/api/v1/alerts");
+           waiting == 0 ? "empty"
+                        : StrCat(beyond, waiting, waiting == 1 ? " run waits" : " runs wait",
+                                 " for a person; see duecourse manual list"));
+  DaemonAnswer alerts = Get(args, "/api/v1/alerts", {{"limit", kMost}});
   size_t stuck = 0;
   std::string error;
   for (const Json& alert : alerts.body.Get("alerts").AsArray()) {
@@ -110,23 +116,20 @@ void Inside(const Args& args, Examination& exam) {
     error = alert.Get("error").AsString();
   }
   exam.Say(stuck == 0, "alerts",
-           stuck == 0 ? "none waits for a channel" : StrCat(stuck, " alerts that no channel takes: ", error));
+           stuck == 0 ? StrCat("none waits for a channel",
+                               alerts.body.Get("more").AsBool() ? StrCat(" among the newest ", kMost) : "")
+                      : StrCat(stuck, stuck == 1 ? " alert" : " alerts", " that no channel takes: ", error));
 }
 
 // Every run of one key, with what started each attempt: "why did this happen twice?"
 int Repeated(const Args& args) {
   std::string key = args.At(1);
-  if (key.empty()) {
-    std::fprintf(stderr, "doctor repeated KEY\n");
-    return kExitUsage;
-  }
+  if (key.empty()) return UsageFault(args, "doctor repeated KEY");
   DaemonAnswer runs = Get(args, "/api/v1/runs", {{"key", key}});
   int code = kExitFine;
   if (!Good(args, runs, &code)) return code;
-  if (runs.body.Get("runs").AsArray().empty()) {
-    std::fprintf(stderr, "no run has the key %s\n", key.c_str());
-    return kExitProblem;
-  }
+  if (runs.body.Get("runs").AsArray().empty())
+    return Fail(args, kExitProblem, StrCat("no run has the key ", key));
   std::string id = runs.body.Get("runs").AsArray().front().Get("run_id").AsString();
   DaemonAnswer run = Get(args, StrCat("/api/v1/runs/", id));
   if (!Good(args, run, &code)) return code;
@@ -159,24 +162,16 @@ int DoctorVerb(const Args& args) {
   if (what == "missed") {
     Args why = args;
     why.positional_.erase(why.positional_.begin());
-    if (why.positional_.empty()) {
-      std::fprintf(stderr, "doctor missed TASK DATE\n");
-      return kExitUsage;
-    }
+    if (why.positional_.empty()) return UsageFault(args, "doctor missed TASK DATE");
     return WhyVerb(why);
   }
   if (what == "catchup") {
-    if (args.At(2).empty()) {
-      std::fprintf(stderr, "doctor catchup TASK DATE\n");
-      return kExitUsage;
-    }
+    if (args.At(2).empty()) return UsageFault(args, "doctor catchup TASK DATE");
     return DoctorCatchup(args, args.At(1), args.At(2));
   }
-  if (!what.empty()) {
-    std::fprintf(stderr,
-                 "doctor, doctor repeated KEY, doctor missed TASK DATE or doctor catchup TASK DATE\n");
-    return kExitUsage;
-  }
+  if (!what.empty())
+    return UsageFault(args,
+                      "doctor, doctor repeated KEY, doctor missed TASK DATE or doctor catchup TASK DATE");
   Examination exam(args.json());
   Outside(args, exam);
   Inside(args, exam);

@@ -1,9 +1,8 @@
 #include "cli/find.h"
 
-#include <cstdio>
-
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "time/zone.h"
 
 namespace duecourse {
@@ -11,14 +10,6 @@ namespace {
 
 constexpr size_t kRunIdLength = 21;         // "r" and twenty hexadecimal digits
 constexpr const char* kRunsAsked = "1000";  // a short id is looked for among the newest
-
-void Say(const Args& args, const std::string& message) {
-  if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("message", message).DumpPretty().c_str());
-  } else {
-    std::fprintf(stderr, "%s\n", message.c_str());
-  }
-}
 
 }  // namespace
 
@@ -48,7 +39,7 @@ std::optional<std::string> FindRunId(const Args& args, const std::string& text) 
   }
   if (fitting.empty()) return text;
   if (fitting.size() == 1) return fitting.front();
-  Say(args, StrCat("several runs begin with ", text, ":", told));
+  Fail(args, kExitProblem, StrCat("several runs begin with ", text, ":", told));
   return std::nullopt;
 }
 
@@ -64,8 +55,8 @@ bool SayIfUnknownTask(const Args& args, const std::string& task) {
   if (!Get(args, "/api/v1/runs", {{"task", task}, {"limit", "1"}}).body.Get("runs").AsArray().empty())
     return false;
   const std::optional<std::string> nearest = Nearest(task, names);
-  Say(args, StrCat("there is no task ", ShowBytes(task, false),
-                   nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
+  Fail(args, kExitProblem,
+       StrCat("there is no task ", task, nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/find.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "rule/occurrence.h"
 #include "time/bulk.h"
@@ -32,16 +33,12 @@ int Bulk() {
 }
 
 int OfExpression(const Args& args, Instant from, int64_t count) {
-  if (!args.Has("--timezone")) {
-    std::fprintf(stderr, "--cron needs --timezone: the zone of this machine is never used\n");
-    return kExitUsage;
-  }
+  if (!args.Has("--timezone"))
+    return UsageFault(args, "--cron needs --timezone: the zone of this machine is never used");
   Result<Cron> cron = Cron::Parse(args.Get("--cron"));
   Result<Zone> zone = Zone::Load(args.Get("--timezone"));
-  if (!cron.ok() || !zone.ok()) {
-    std::fprintf(stderr, "%s\n", (cron.ok() ? zone.error() : cron.error()).message().c_str());
-    return kExitProblem;
-  }
+  if (!cron.ok() || !zone.ok())
+    return Fail(args, kExitProblem, (cron.ok() ? zone.error() : cron.error()).message());
   Json list = Json::MakeArray();
   std::optional<Instant> due = cron->Next(from, *zone);
   for (int64_t i = 0; i < count && due; ++i, due = cron->Next(*due, *zone)) {
@@ -94,18 +91,19 @@ void LinesOf(const Task& task, const RuleSet& set, Instant from, int64_t count, 
 }
 
 int OfRules(const Args& args, Instant from, int64_t count) {
-  Loaded loaded = LoadFor(args);
-  // A file that cannot be read is told (above) and hides no other.
+  Loaded loaded = LoadRules(FindPlaces(args).load);
+  const std::vector<Finding> errors = ErrorsOf(loaded);
   const std::shared_ptr<const RuleSet> set = loaded.set != nullptr ? loaded.set : loaded.readable;
-  if (set == nullptr || (set->tasks.empty() && loaded.set == nullptr)) return kExitProblem;
+  if (set == nullptr || (set->tasks.empty() && loaded.set == nullptr))
+    return FailWith(args, kExitProblem, "the rules cannot be read:", errors);
+  if (!args.At(0).empty() && set->Find(args.At(0)) == nullptr)
+    return FailWith(args, kExitProblem, StrCat("there is no task ", args.At(0), " in the rules"), errors);
+  // A file that cannot be read is told and hides no other.
+  for (const Finding& finding : errors) Tell(args, FormatFinding(finding));
   std::vector<DueLine> lines;
   for (const Task& task : set->tasks) {
     if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0))
       LinesOf(task, *set, from, count, lines);
-  }
-  if (!args.At(0).empty() && set->Find(args.At(0)) == nullptr) {
-    std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
-    return kExitProblem;
   }
   std::sort(lines.begin(), lines.end(), [](const DueLine& a, const DueLine& b) {
     return std::tie(a.due, a.task, a.value) < std::tie(b.due, b.task, b.value);
@@ -144,17 +142,12 @@ int NextVerb(const Args& args) {
   Instant from = SystemClock().Wall();
   if (args.Has("--from")) {
     Result<Instant> parsed = InstantOrDay(args.Get("--from"));
-    if (!parsed.ok()) {
-      std::fprintf(stderr, "--from: %s\n", parsed.error().message().c_str());
-      return kExitUsage;
-    }
+    if (!parsed.ok()) return UsageFault(args, StrCat("--from: ", parsed.error().message()));
     from = *parsed;
   }
   std::optional<int64_t> count = ParseInteger(args.Get("--count", "5"));
-  if (!count || *count < 1 || *count > 100'000) {
-    std::fprintf(stderr, "--count must be a number from 1 to 100000\n");
-    return kExitUsage;
-  }
+  if (!count || *count < 1 || *count > 100'000)
+    return UsageFault(args, "--count must be a number from 1 to 100000");
   return args.Has("--cron") ? OfExpression(args, from, *count) : OfRules(args, from, *count);
 }
 

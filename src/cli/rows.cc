@@ -38,6 +38,7 @@ int DecisionsVerb(const Args& args) {
                     ShowBytes(row.Get("detail").Get("text").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
+  NoteMore(args, answer, rows.size() - 1);
   return kExitFine;
 }
 
@@ -67,6 +68,7 @@ int RunsVerb(const Args& args) {
                     ShowBytes(row.Get("detail").AsString(), false)});
   }
   std::printf("%s", Table(rows).c_str());
+  NoteMore(args, answer, rows.size() - 1);
   return kExitFine;
 }
 

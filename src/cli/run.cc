@@ -1,8 +1,12 @@
 // duecourse run FILE: a rule once, in the foreground; nothing is stored, claimed or told. Preconditions are
 // not asked. The key it gives the work ends in "#try" and chance, and the fence is 0: a target that remembers
 // keys must not take the real run for one that is done, nor the try for the newest attempt.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +16,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "engine/attempt.h"
 #include "engine/memory.h"
@@ -36,6 +41,50 @@ class TrialFolder {
  private:
   std::string path_;
 };
+
+// What ends a try before its time: Ctrl-C, and the signals that a terminal or a supervisor sends. The work is
+// in a process group of its own and hears of none of them.
+class Interrupt {
+ public:
+  Interrupt() {
+    sigemptyset(&set_);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      // What was ignored when we began (nohup) stays so.
+      if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set_, signal);
+    }
+    // Before any thread is made, so that all of them inherit it. (Children get the defaults back.)
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    signals_ = Fd(::signalfd(-1, &set_, SFD_CLOEXEC));
+    ended_ = Fd(::eventfd(0, EFD_CLOEXEC));
+    CHECK(signals_.valid() && ended_.valid());
+  }
+  // Any thread: the work has ended.
+  void Ended() {
+    const uint64_t one = 1;
+    CHECK(::write(ended_.get(), &one, sizeof(one)) == static_cast<ssize_t>(sizeof(one)));
+  }
+  // Waits for the end of the work or for a signal; the signal's number, 0 at the end.
+  int Wait() {
+    pollfd waits[] = {{ended_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    while (true) {
+      if (::poll(waits, 2, -1) < 0) continue;
+      if (waits[0].revents != 0) return 0;
+      signalfd_siginfo info{};
+      if (::read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info)))
+        return static_cast<int>(info.ssi_signo);
+    }
+  }
+
+ private:
+  sigset_t set_;
+  Fd signals_;
+  Fd ended_;
+};
+
+const char* SignalName(int signal) {
+  return signal == SIGINT ? "SIGINT" : signal == SIGHUP ? "SIGHUP" : "SIGTERM";
+}
 
 // The newest occurrence that came due, or the one of the date.
 std::optional<Instant> Choose(const RuleSet& set, size_t value, const Args& args, Instant now,
@@ -96,11 +145,13 @@ struct Trial {
   const Run& run;
   const Ending& ending;
   const CapturedOutput& output;
+  int signal = 0;  // what interrupted it
 };
 
 int Report(const Args& args, const Trial& trial) {
   const Classified what = Classify(trial.task.rule().execution, trial.ending);
-  const int code = what.outcome == Outcome::kSuccess ? kExitFine : kExitProblem;
+  int code = what.outcome == Outcome::kSuccess ? kExitFine : kExitProblem;
+  if (trial.signal != 0) code = kExitSignalled + trial.signal;
   if (args.json()) {
     Json body = Json::MakeObject();
     body.Set("task_id", trial.task.id)
@@ -109,6 +160,7 @@ int Report(const Args& args, const Trial& trial) {
         .Set("key", trial.run.key ? Json(*trial.run.key) : Json());
     body.Set("outcome", OutcomeName(what.outcome)).Set("summary", what.summary);
     if (what.failure_class != FailureClass::kNone) body.Set("class", FailureClassName(what.failure_class));
+    if (trial.signal != 0) body.Set("interrupted_by", SignalName(trial.signal));
     body.Set("stdout", ShowBytes(trial.output.out, true)).Set("stderr", ShowBytes(trial.output.err, true));
     std::printf("%s\n", body.DumpPretty().c_str());
     return code;
@@ -116,20 +168,11 @@ int Report(const Args& args, const Trial& trial) {
   std::fwrite(trial.output.out.data(), 1, trial.output.out.size(), stdout);
   std::fflush(stdout);
   std::fwrite(trial.output.err.data(), 1, trial.output.err.size(), stderr);
-  std::fprintf(stderr, "duecourse run: %s%s%s", OutcomeName(what.outcome), what.summary.empty() ? "" : ": ",
-               what.summary.c_str());
-  if (what.failure_class != FailureClass::kNone)
-    std::fprintf(stderr, " (%s)", FailureClassName(what.failure_class));
-  std::fprintf(stderr, "\n");
-  return code;
-}
-
-int Problem(const Args& args, const std::string& message, int code) {
-  if (args.json()) {
-    std::printf("%s\n", Json::MakeObject().Set("message", message).DumpPretty().c_str());
-  } else {
-    std::fprintf(stderr, "%s\n", message.c_str());
-  }
+  const bool classed = what.failure_class != FailureClass::kNone;
+  Tell(args, StrCat("duecourse run: ",
+                    trial.signal != 0 ? StrCat("interrupted by ", SignalName(trial.signal), ", ") : "",
+                    OutcomeName(what.outcome), what.summary.empty() ? "" : ": ", what.summary,
+                    classed ? StrCat(" (", FailureClassName(what.failure_class), ")") : ""));
   return code;
 }
 
@@ -148,8 +191,25 @@ Run TrialRun(const Task& task, size_t value, const Occurrence& occurrence, Insta
   return run;
 }
 
+// What was interrupted must not go on: its group gets TERM and, after the rule's grace, KILL. The first
+// signal.
+int AwaitEnd(const Args& args, const Task& task, const Run& run, Interrupt& interrupt, Executor& executor) {
+  int first = 0;
+  while (const int signal = interrupt.Wait()) {
+    if (first != 0) continue;
+    first = signal;
+    if (!args.json())
+      Tell(args, StrCat("duecourse run: ", SignalName(signal),
+                        ": the work is ended with TERM, and with KILL after ",
+                        FormatMillis(task.rule().execution.kill_grace)));
+    executor.Kill({run.id, run.fence, 1}, KillWhy::kCancelled);
+  }
+  return first;
+}
+
 // Runs it and waits for its end.
 int Try(const Args& args, const RuleSet& set, size_t value, Instant due) {
+  Interrupt interrupt;
   const Task& task = set.tasks.front();
   SystemClock clock;
   TrialFolder folder;
@@ -158,15 +218,18 @@ int Try(const Args& args, const RuleSet& set, size_t value, Instant due) {
   std::string problem;
   StartRequest start =
       RenderAttempt({&set, &task, value, &occurrence, &run, TriggerKind::kManual, clock.Wall()}, &problem);
-  if (!problem.empty()) return Problem(args, problem, kExitProblem);
-  std::fprintf(stderr, "duecourse run: %s%s%s for %s, key %s\n", task.id.c_str(),
-               run.value.empty() ? "" : " ", run.value.c_str(), FormatDay(run.business_date).c_str(),
-               run.key ? run.key->c_str() : "cannot be rendered");
+  if (!problem.empty()) return Fail(args, kExitProblem, problem);
+  if (!args.json())  // whose answer says all this
+    Tell(args, StrCat("duecourse run: ", task.id, run.value.empty() ? "" : " ", run.value, " for ",
+                      FormatDay(run.business_date), ", key ", run.key ? *run.key : "cannot be rendered"));
   Log log(clock, STDERR_FILENO, LogLevel::kError);
   auto endings = std::make_shared<Queue<Ending>>(1);
   ExecSink sink;
   sink.started = [](const AttemptRef&, const std::string&) {};
-  sink.ended = [endings](const AttemptRef&, Ending ending) { endings->Push(std::move(ending)); };
+  sink.ended = [endings, &interrupt](const AttemptRef&, Ending ending) {
+    endings->Push(std::move(ending));
+    interrupt.Ended();
+  };
   sink.inspected = [](const Inspection&) {};
   ExecOptions options;
   options.data_folder = folder.path();
@@ -174,10 +237,11 @@ int Try(const Args& args, const RuleSet& set, size_t value, Instant due) {
   options.http_allow = set.config.http_allow;
   std::unique_ptr<Executor> executor = NewExecutor(options, clock, log, std::move(sink));
   executor->Start(std::move(start));
+  const int signal = AwaitEnd(args, task, run, interrupt, *executor);
   std::optional<Ending> ending = endings->Take();
   CHECK(ending.has_value());
   Result<CapturedOutput> output = ReadOutput(folder.path(), run.id, 1);
-  return Report(args, {task, run, *ending, output.ok() ? *output : CapturedOutput()});
+  return Report(args, {task, run, *ending, output.ok() ? *output : CapturedOutput(), signal});
 }
 
 }  // namespace
@@ -186,23 +250,22 @@ int RunVerbOnce(const Args& args) {
   Places places = FindPlaces(args);
   places.load.rules_path = args.At(0);
   Loaded loaded = LoadRules(places.load);
-  for (const Finding& finding : loaded.findings) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   if (loaded.set == nullptr)
-    return args.json()
-               ? Problem(args, StrCat(args.At(0), " cannot be read; standard error says why"), kExitProblem)
-               : kExitProblem;
+    return FailWith(args, kExitProblem, StrCat(args.At(0), " cannot be read:"), loaded.findings);
   if (loaded.set->tasks.size() != 1) {
-    return Problem(
-        args, StrCat(args.At(0), " holds ", loaded.set->tasks.size(), " tasks; run tries a file with one"),
-        kExitUsage);
+    return UsageFault(
+        args, StrCat(args.At(0), " holds ", loaded.set->tasks.size(), " tasks; run tries a file with one"));
+  }
+  if (!args.json()) {  // `check -o json` has them
+    for (const Finding& finding : loaded.findings) Tell(args, FormatFinding(finding));
   }
   const Task& task = loaded.set->tasks.front();
   std::string problem;
   const std::optional<size_t> value = ChooseValue(task.rule(), args.Get("--value"), &problem);
-  if (!value) return Problem(args, StrCat(task.id, ": ", problem), kExitUsage);
+  if (!value) return UsageFault(args, StrCat(task.id, ": ", problem));
   problem = "the task is never due";
   const std::optional<Instant> due = Choose(*loaded.set, *value, args, SystemClock().Wall(), &problem);
-  if (!due) return Problem(args, problem, kExitUsage);
+  if (!due) return UsageFault(args, problem);
   return Try(args, *loaded.set, *value, *due);
 }
 

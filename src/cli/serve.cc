@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "net/listen.h"
 #include "web/api.h"
@@ -39,21 +40,21 @@ bool ClockOptions(const Args& args, Millis* offset, double* rate) {
   bool negative = text.starts_with('-');
   Result<Millis> span = ParseMillis(negative ? text.substr(1) : text);
   if (!span.ok()) {
-    std::fprintf(stderr, "--clock-offset: %s\n", span.error().message().c_str());
+    UsageFault(args, StrCat("--clock-offset: ", span.error().message()));
     return false;
   }
   *offset = negative ? Millis{-span->count} : *span;
   if (args.Has("--clock-at")) {
     Result<Instant> at = ParseUtc(args.Get("--clock-at"));
     if (!at.ok()) {
-      std::fprintf(stderr, "--clock-at: %s\n", at.error().message().c_str());
+      UsageFault(args, StrCat("--clock-at: ", at.error().message()));
       return false;
     }
     *offset = *offset + (*at - SystemClock().Wall());
   }
   *rate = std::strtod(args.Get("--clock-rate", "1").c_str(), nullptr);
   if (*rate > 0 && *rate <= 10'000) return true;
-  std::fprintf(stderr, "--clock-rate must be a number above 0 and at most 10000\n");
+  UsageFault(args, "--clock-rate must be a number above 0 and at most 10000");
   return false;
 }
 
@@ -68,7 +69,7 @@ bool LogLevelOption(const Args& args, LogLevel* level) {
     *level = known;
     return true;
   }
-  std::fprintf(stderr, "--log-level \"%s\": it is debug, info, warning or error\n", ShowBytes(text, false).c_str());
+  UsageFault(args, StrCat("--log-level \"", text, "\": it is debug, info, warning or error"));
   return false;
 }
 
@@ -81,8 +82,8 @@ bool TcpOption(const Args& args, int* port) {
     *port = static_cast<int>(*number);
     return true;
   }
-  std::fprintf(stderr, "--tcp \"%s\": it is a port, a number from 1 to 65535, or 0 for any that is free\n",
-               ShowBytes(args.Get("--tcp"), false).c_str());
+  UsageFault(args, StrCat("--tcp \"", args.Get("--tcp"),
+                          "\": it is a port, a number from 1 to 65535, or 0 for any that is free"));
   return false;
 }
 
@@ -135,34 +136,35 @@ void TellRefusal(const RuleSet& rules, const std::string& problem, const Clock& 
   }
 }
 
-int Refuse(const RuleSet& rules, const std::string& problem, const Clock& clock) {
-  std::fprintf(stderr, "duecourse: not started: %s\n", problem.c_str());
+int Refuse(const Args& args, const RuleSet& rules, const std::string& problem, const Clock& clock) {
+  Fail(args, kExitProblem, StrCat("duecourse: not started: ", problem));
   TellRefusal(rules, problem, clock);
   return kExitProblem;
 }
 
 // Reads rules as serve and reload do; prints what refuses them.
-std::shared_ptr<const RuleSet> Checked(const LoadRequest& request, Instant now) {
+std::shared_ptr<const RuleSet> Checked(const Args& args, const LoadRequest& request, Instant now) {
   Loaded loaded = LoadRules(request);
   std::vector<Finding> errors = CheckForServe(loaded, now);
-  for (const Finding& finding : errors) std::fprintf(stderr, "%s\n", FormatFinding(finding).c_str());
   if (loaded.set == nullptr || !errors.empty()) {
-    std::fprintf(stderr, "duecourse: not started: the rules have %zu error%s; duecourse check says more\n",
-                 errors.size(), errors.size() == 1 ? "" : "s");
+    FailWith(args, kExitProblem,
+             StrCat("duecourse: not started: the rules have ", errors.size(),
+                    errors.size() == 1 ? " error" : " errors", "; duecourse check says more"),
+             errors);
     return nullptr;
   }
   return loaded.set;
 }
 
-void WaitForEnd(const Signals& signals, Daemon& daemon) {
+void WaitForEnd(const Args& args, const Signals& signals, Daemon& daemon) {
   Fd fd(::signalfd(-1, &signals.set, SFD_CLOEXEC));
   CHECK(fd.valid());
   while (true) {
     signalfd_siginfo info{};
     if (::read(fd.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) continue;
     if (info.ssi_signo != SIGHUP) break;
-    daemon.Reload({"SIGHUP", "", false, false},
-                  [](const Answer& answer) { std::fprintf(stderr, "reload: %s\n", answer.message.c_str()); });
+    daemon.Reload({"SIGHUP", "", false, false, true},
+                  [&args](const Answer& answer) { Tell(args, StrCat("reload: ", answer.message)); });
   }
   daemon.Drain();
 }
@@ -180,12 +182,10 @@ int ServeVerb(const Args& args) {
   KeepMemoryPrivate();
   SystemClock clock(offset, rate);
   Status zones = CheckZoneData();
-  if (!zones.ok()) {
-    std::fprintf(stderr, "duecourse: not started: %s\n", zones.error().message().c_str());
-    return kExitProblem;
-  }
+  if (!zones.ok())
+    return Fail(args, kExitProblem, StrCat("duecourse: not started: ", zones.error().message()));
   Places places = FindPlaces(args);
-  std::shared_ptr<const RuleSet> rules = Checked(places.load, clock.Wall());
+  std::shared_ptr<const RuleSet> rules = Checked(args, places.load, clock.Wall());
   if (rules == nullptr) return kExitProblem;
   Log log(clock, STDERR_FILENO, level);
   DaemonOptions options;
@@ -196,17 +196,17 @@ int ServeVerb(const Args& args) {
   options.confirm = args.Has("--confirm");
   // The store comes last: a start that is refused leaves none behind.
   if (Status path = CheckUnixPath(places.socket, places.data); !path.ok())
-    return Refuse(*rules, path.error().message(), clock);
+    return Refuse(args, *rules, path.error().message(), clock);
   Daemon daemon(options, rules, clock, log);
   Door door;
   std::unique_ptr<HttpServer> loopback;
   if (tcp.tcp_port >= 0) {
     Result<std::unique_ptr<HttpServer>> listens = HttpServer::Start(tcp, door.Handler());
-    if (!listens.ok()) return Refuse(*rules, listens.error().message(), clock);
+    if (!listens.ok()) return Refuse(args, *rules, listens.error().message(), clock);
     loopback = std::move(listens).value();
   }
   Status started = daemon.Start();
-  if (!started.ok()) return Refuse(*rules, started.error().message(), clock);
+  if (!started.ok()) return Refuse(args, *rules, started.error().message(), clock);
   Api api(daemon);
   door.Open(api);
   HttpServerOptions http;
@@ -216,16 +216,16 @@ int ServeVerb(const Args& args) {
     if (loopback != nullptr) loopback->Stop();  // before the API that it asks
     daemon.Drain();
     daemon.Wait();
-    return Refuse(*rules, server.error().message(), clock);
+    return Refuse(args, *rules, server.error().message(), clock);
   }
-  for (const std::string& note : daemon.start_notes()) std::fprintf(stderr, "%s\n", note.c_str());
-  std::fprintf(stderr, "duecourse: %zu task%s, data in %s, socket %s\n", rules->tasks.size(),
-               rules->tasks.size() == 1 ? "" : "s", places.data.c_str(), places.socket.c_str());
+  for (const std::string& note : daemon.start_notes()) Tell(args, note);
+  Tell(args, StrCat("duecourse: ", rules->tasks.size(), rules->tasks.size() == 1 ? " task" : " tasks",
+                    ", data in ", places.data, ", socket ", places.socket));
   log.Info("started", Json::MakeObject()
                           .Set("tasks", rules->tasks.size())
                           .Set("zone_data", ZoneDataVersion())
                           .Set("pid", static_cast<int64_t>(::getpid())));
-  WaitForEnd(signals, daemon);
+  WaitForEnd(args, signals, daemon);
   const bool stored = daemon.Wait();
   (*server)->Stop();
   if (loopback != nullptr) loopback->Stop();

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "rule/print.h"
 
@@ -11,13 +12,13 @@ namespace duecourse {
 namespace {
 
 int ShowRule(const Args& args) {
-  Loaded loaded = LoadFor(args);
+  Loaded loaded = LoadRules(FindPlaces(args).load);
+  const std::vector<Finding> errors = ErrorsOf(loaded);
   std::shared_ptr<const RuleSet> set = loaded.set != nullptr ? loaded.set : loaded.readable;
   const Task* task = set == nullptr ? nullptr : set->Find(args.At(0));
-  if (task == nullptr) {
-    std::fprintf(stderr, "there is no task %s in the rules\n", args.At(0).c_str());
-    return kExitProblem;
-  }
+  if (task == nullptr)
+    return FailWith(args, kExitProblem, StrCat("there is no task ", args.At(0), " in the rules"), errors);
+  for (const Finding& finding : errors) Tell(args, FormatFinding(finding));
   std::string text = args.Has("--effective") ? PrintEffective(*task, *set) : PrintRule(*task, false);
   if (args.json()) {
     std::printf("%s\n", Json::MakeObject()
@@ -79,8 +80,8 @@ int ShowVerb(const Args& args) {
     if (!last.empty()) last += StrCat(" (", task.Get("last_reason").AsString(), ")");
     std::string next = task.Get("removed").AsBool()    ? "rule removed"
                        : !task.Get("enabled").AsBool() ? "not enabled"
-                       : task.Get("paused").AsBool()   ? "paused"
                                                        : task.Get("next_due_local").AsString();
+    if (task.Get("paused").AsBool()) next = next.empty() ? "paused" : StrCat("paused; ", next);
     rows.push_back({task.Get("task_id").AsString(), last.empty() ? "-" : last,
                     task.Get("last_date").AsString(), open.empty() ? "-" : open, next});
   }

@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/complete.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 #include "db/sqlite.h"
 #include "rule/lint.h"
@@ -43,9 +45,13 @@ void Bash() {
       "_duecourse() {\n  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    "
       "COMPREPLY=($(compgen -W \"");
   for (const Verb& verb : Verbs()) std::printf("%s ", verb.name);
-  std::printf("\" -- \"$word\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]}\" in\n");
+  std::printf(
+      "\" -- \"$word\"))\n    return\n  fi\n  local names\n"
+      "  names=\"$(\"${COMP_WORDS[0]/#\\~/$HOME}\" completion words -- "
+      "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\"\n  case \"${COMP_WORDS[1]}\" in\n");
   for (const Verb& verb : Verbs())
-    std::printf("    %s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")) ;;\n", verb.name, Words(verb).c_str());
+    std::printf("    %s) COMPREPLY=($(compgen -W \"%s $names\" -- \"$word\")) ;;\n", verb.name,
+                Words(verb).c_str());
   std::printf("  esac\n}\ncomplete -o default -F _duecourse duecourse\n");
 }
 
@@ -57,8 +63,12 @@ void Zsh() {
       help.replace(at, 1, "'\\''");
     std::printf("      '%s:%s'\n", verb.name, help.c_str());
   }
-  std::printf("    )\n    _describe verb verbs\n    return\n  fi\n  case $words[2] in\n");
-  for (const Verb& verb : Verbs()) std::printf("    %s) compadd -- %s ;;\n", verb.name, Words(verb).c_str());
+  std::printf(
+      "    )\n    _describe verb verbs\n    return\n  fi\n  local -a names\n"
+      "  names=(${(f)\"$(${~words[1]} completion words -- \"${(@)words[2,CURRENT-1]}\" 2>/dev/null)\"})\n"
+      "  case $words[2] in\n");
+  for (const Verb& verb : Verbs())
+    std::printf("    %s) compadd -- %s $names ;;\n", verb.name, Words(verb).c_str());
   std::printf("  esac\n  _files\n}\n_duecourse \"$@\"\n");
 }
 
@@ -79,21 +89,28 @@ void Fish() {
       std::printf("complete -c duecourse -n '__fish_seen_subcommand_from %s' -a '%s'\n", verb.name,
                   second.c_str());
   }
+  std::printf(
+      "complete -c duecourse -n 'not __fish_use_subcommand' "
+      "-a '(duecourse completion words -- (commandline -opc)[2..-1] 2>/dev/null)'\n");
 }
 
 }  // namespace
 
 int SchemaVerb(const Args& args) {
   std::string which = args.At(0).empty() ? "rules" : args.At(0);
-  if (which != "rules" && which != "settings") {
-    std::fprintf(stderr, "schema rules or schema settings\n");
-    return kExitUsage;
-  }
+  if (which != "rules" && which != "settings") return UsageFault(args, "schema rules or schema settings");
   std::printf("%s\n", (which == "rules" ? RuleSchema() : ConfigSchema()).c_str());
   return kExitFine;
 }
 
 int CompletionVerb(const Args& args) {
+  if (args.At(0) == "words") {
+    const std::vector<std::string>& words = args.positional();
+    for (const std::string& word : CompletionsAfter({words.begin() + 1, words.end()}))
+      std::printf("%s\n", word.c_str());
+    return kExitFine;
+  }
+  if (args.positional().size() > 1) return UsageFault(args, StrCat("too much: ", args.At(1)));
   if (args.At(0) == "bash") {
     Bash();
   } else if (args.At(0) == "zsh") {
@@ -101,8 +118,7 @@ int CompletionVerb(const Args& args) {
   } else if (args.At(0) == "fish") {
     Fish();
   } else {
-    std::fprintf(stderr, "completion bash, zsh or fish\n");
-    return kExitUsage;
+    return UsageFault(args, "completion bash, zsh or fish");
   }
   return kExitFine;
 }

@@ -36,7 +36,7 @@ void EngineCore::OverOrUnknown(const Request& request, const std::string& run_id
     Refuse(request, Reason::kStoreUnavailable,
            "the store does not answer, so it is not known whether it is over", run_id);
   } else {
-    Reply(request, Answer::Kind::kProblem, StrCat("there is no run ", run_id), Json::MakeObject());
+    Reply(request, Answer::Kind::kUnknown, StrCat("there is no run ", run_id), Json::MakeObject());
   }
 }
 
@@ -178,7 +178,7 @@ void EngineState::SupersedeByHand(const Request& request, const ManualRequest& m
   size_t index = kNoLane;
   Lane* lane = FindLane(old.task, old.value, &index);
   if (lane == nullptr) {
-    Reply(request, Answer::Kind::kUsage, NoLaneText(old.task, old.value), Json::MakeObject());
+    Reply(request, Answer::Kind::kUnknown, NoLaneText(old.task, old.value), Json::MakeObject());
     return;
   }
   if (TaskOf(*lane).rule().supersede == Supersede::kNever) {

@@ -16,7 +16,7 @@ void EngineState::OnFlag(const Request& request, const FlagRequest& asked) {
   if (asked.ttl) flag.expires = now + *asked.ttl;
   const std::string name = StrCat(flag.name, flag.date ? StrCat(" for ", FormatDay(*flag.date)) : "");
   if (asked.remove && flags.find(FlagKey(flag)) == flags.end()) {
-    Reply(request, Answer::Kind::kProblem, StrCat("flag ", name, " is not set"), Json::MakeObject());
+    Reply(request, Answer::Kind::kUnknown, StrCat("flag ", name, " is not set"), Json::MakeObject());
     return;
   }
   FlagCall call;
@@ -35,13 +35,24 @@ void EngineState::OnFlag(const Request& request, const FlagRequest& asked) {
 void EngineState::OnPause(const Request& request, const PauseRequest& asked) {
   std::string problem;
   if (!ScopeExists(asked.scope, &problem)) {
-    Reply(request, Answer::Kind::kUsage, problem, Json::MakeObject());
+    Reply(request, Answer::Kind::kUnknown, problem, Json::MakeObject());
     return;
   }
   auto it = controls.find(asked.scope);
   bool is_paused = it != controls.end() && it->second.paused;
   if (asked.resume && !is_paused) {
-    Reply(request, Answer::Kind::kProblem, StrCat(asked.scope, " is not paused"), Json::MakeObject());
+    // Twice the same is fine; a task that goes on being held by another pause is not what was asked for.
+    const Task* task = asked.scope.starts_with("task/") ? rules->Find(asked.scope.substr(5)) : nullptr;
+    const Control* other = task == nullptr ? nullptr : PauseOf(*task);
+    if (other == nullptr) {
+      Reply(request, Answer::Kind::kFine, StrCat(asked.scope, " is not paused: nothing to resume"),
+            Json::MakeObject());
+      return;
+    }
+    Refuse(request, Reason::kPaused,
+           StrCat(task->id, " is held by the pause of ", other->scope, ", by ", other->by,
+                  other->reason.empty() ? "" : ": ", other->reason, "; resume that"),
+           "");
     return;
   }
   Control control;

@@ -143,7 +143,8 @@ struct AlertSend {
   std::vector<ChannelConfig> channels;
 };
 struct Answer {  // to a Request
-  enum class Kind { kFine, kProblem, kUsage, kRefused };
+  // kUnknown: there is nothing of the name that was given.
+  enum class Kind { kFine, kProblem, kUsage, kRefused, kUnknown };
   uint64_t request_id = 0;
   Kind kind = Kind::kFine;
   std::string message;  // for people

@@ -57,7 +57,7 @@ Json EngineState::LaneJson(const Lane& lane) const {
 void EngineState::Explain(const Request& request, const std::string& task_id) {
   const Task* task = rules->Find(task_id);
   if (task == nullptr) {
-    Reply(request, Answer::Kind::kUsage, NoLaneText(task_id, ""), Json::MakeObject());
+    Reply(request, Answer::Kind::kUnknown, NoLaneText(task_id, ""), Json::MakeObject());
     return;
   }
   Json body = Json::MakeObject();

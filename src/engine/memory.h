@@ -36,6 +36,7 @@ struct Observed {
   PreconditionFact fact;
   std::string code;
   std::string text;
+  std::string help;     // the command with which a person can make it true, where there is one
   uint64_t ticket = 0;  // of the look under way, 0: none
   std::string mark;     // in Run::met once it was met for good; empty where it must be met each time
 };

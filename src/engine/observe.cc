@@ -27,6 +27,18 @@ void EngineState::GatherFlags(OpenRun& open) {
   }
 }
 
+// A word as a shell takes it.
+static std::string Quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Observed& seen) {
   if (seen.fact.once_met_stays) return;
   TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
@@ -34,6 +46,7 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
   std::string name = RenderOr(condition.name, scope, &good);
   std::string wanted = condition.value ? RenderOr(*condition.value, scope, &good) : "";
   seen.fact.at = now;
+  seen.help.clear();
   if (!good) {
     seen.fact.answer = PreconditionFact::Answer::kCheckFailed;
     seen.code = "template";
@@ -58,7 +71,11 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
     seen.code = "met";
     seen.text = StrCat("flag ", name, dated, " was set by ", it->second.by);
     MarkMet(open, seen);
+    return;
   }
+  seen.help = StrCat("duecourse flag set ", Quoted(name),
+                     condition.dated ? StrCat(" --date ", FormatDay(open.run.business_date)) : " --undated",
+                     condition.value ? StrCat(" --value ", Quoted(wanted)) : "");
 }
 
 // Starts looking at everything that is not known; the answers wake the run.

@@ -10,7 +10,9 @@ namespace duecourse {
 void EngineState::OnRequest(Request request) {
   const bool reads = std::get_if<ExplainRequest>(&request.body) != nullptr ||
                      std::get_if<TasksRequest>(&request.body) != nullptr;
-  if (draining && !reads) {
+  // What runs is what the stop waits for: whoever does not want to wait for it may end it.
+  const bool ends = std::get_if<CancelRequest>(&request.body) != nullptr;
+  if (draining && !reads && !ends) {
     Refuse(request, Reason::kDraining, "the daemon is stopping", "");
     return;
   }
@@ -60,7 +62,7 @@ void EngineCore::RefuseAsked(OpenRun& open, Reason reason, const std::string& te
 
 void EngineCore::AnswerFine(const Pending& pending, const std::string& run_id) {
   if (!pending.request) return;
-  Json body = Json::MakeObject();
+  Json body = Json::MakeObject().Set("done", true);
   if (!run_id.empty()) body.Set("run_id", run_id);
   Reply(*pending.request, Answer::Kind::kFine, "done", std::move(body));
 }
@@ -82,7 +84,9 @@ void EngineState::OnTrigger(const Request& request, const TriggerRequest& trigge
   size_t index = kNoLane;
   Lane* lane = FindLane(trigger.task, trigger.value, &index);
   if (lane == nullptr) {
-    Reply(request, Answer::Kind::kUsage, NoLaneText(trigger.task, trigger.value), Json::MakeObject());
+    const bool unknown = rules->Find(trigger.task) == nullptr;
+    Reply(request, unknown ? Answer::Kind::kUnknown : Answer::Kind::kUsage,
+          NoLaneText(trigger.task, trigger.value), Json::MakeObject());
     return;
   }
   if (trigger.force && request.reason.empty()) {

@@ -50,6 +50,7 @@ Json EngineState::DetailOf(const OpenRun& open) const {
     item.Set("type", PreconditionTypeName(open.task->rule().trigger.preconditions[i].type));
     item.Set("answer", AnswerName(seen.fact.answer)).Set("code", seen.code).Set("text", seen.text);
     item.Set("age_ms", (now - seen.fact.at).count);
+    if (!seen.help.empty()) item.Set("help", seen.help);
     list.Add(std::move(item));
   }
   if (!list.AsArray().empty()) detail.Set("preconditions", std::move(list));

@@ -23,6 +23,37 @@ static Json ChangesJson(const std::vector<RuleChange>& changes) {
   return list;
 }
 
+// "task a would be removed; 2 tasks would be added; 3 fields would change"
+static std::string WouldText(const std::vector<RuleChange>& changes) {
+  struct Part {
+    RuleChange::Kind kind;
+    const char* would;
+  };
+  constexpr Part kParts[] = {{RuleChange::Kind::kRemoved, " would be removed"},
+                             {RuleChange::Kind::kAdded, " would be added"}};
+  constexpr size_t kNamed = 5;
+  std::string text;
+  for (const Part& part : kParts) {
+    std::vector<std::string> tasks;
+    for (const RuleChange& change : changes) {
+      if (change.kind == part.kind) tasks.push_back(change.task);
+    }
+    if (tasks.empty()) continue;
+    const size_t count = tasks.size();
+    const std::string more = count > kNamed ? ", …" : "";
+    tasks.resize(std::min(count, kNamed));
+    text += StrCat(text.empty() ? "" : "; ", count == 1 ? "task " : StrCat(count, " tasks ("),
+                   Join(tasks, ", "), more, count == 1 ? "" : ")", part.would);
+  }
+  const auto fields = std::count_if(changes.begin(), changes.end(), [](const RuleChange& change) {
+    return change.kind == RuleChange::Kind::kChanged;
+  });
+  if (fields > 0 || text.empty())
+    text += StrCat(text.empty() ? "" : "; ", fields,
+                   fields == 1 ? " field would change" : " fields would change");
+  return text;
+}
+
 void EngineState::OnRules(RulesOffered offered) {
   Request request;
   request.id = offered.request_id;
@@ -39,8 +70,7 @@ void EngineState::OnRules(RulesOffered offered) {
   size_t before = rules->tasks.size();
   size_t after = offered.rules->tasks.size();
   bool few = after < before && (before - after) * 100 > before * static_cast<size_t>(kReloadLossPercent);
-  const std::string would =
-      StrCat(changes.size(), changes.size() == 1 ? " field would change" : " fields would change");
+  const std::string would = WouldText(changes);
   if (!offered.confirm && before > 0 && (after == 0 || few)) {
     Reply(request, Answer::Kind::kRefused,
           StrCat(offered.dry_run ? would + "; the reload would be refused: " : "", "the new set has ", after,

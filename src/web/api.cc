@@ -118,6 +118,9 @@ HttpResponse OfAnswer(const Answer& answer) {
     case Answer::Kind::kRefused:
       status = 409;
       break;
+    case Answer::Kind::kUnknown:
+      status = 404;
+      break;
   }
   Json body = answer.body.is_null() ? Json::MakeObject() : answer.body;
   if (!answer.message.empty()) body.Set("message", answer.message);
@@ -254,9 +257,13 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
                        answered);
     return;
   }
+  if (!IsActPath(query.path)) {
+    reply(Problem(404, StrCat("no such path: ", query.path)));
+    return;
+  }
   Result<ApiAct> act = ActOf(query);
   if (!act.ok()) {
-    reply(Problem(act.error().message().starts_with("no such path") ? 404 : 400, act.error().message()));
+    reply(Problem(400, act.error().message()));
     return;
   }
   if (act->about_run.empty()) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/queue.h"
+#include "base/text.h"
 #include "net/http_server.h"
 #include "web/backend.h"
 
@@ -62,6 +63,7 @@ HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& read
 // empty where nothing is.
 std::string BodyFault(const ApiQuery& query);
 // POST paths as requests for the engine; an error is a usage error.
+bool IsActPath(const std::string& path);
 struct ApiAct {
   Request request;
   std::string about_run;  // the run it is about, read first: one that is over only the store has
@@ -73,6 +75,11 @@ std::optional<Request> ActOnRun(const ApiQuery& query, StoreReader* reader, Http
 std::string MetricsText(Backend& backend);
 Answer AskAndWait(Backend& backend, Request request);
 
+// A row's reason; one that this program does not know as it is stored.
+template <typename Row>
+std::string ShownReason(const Row& row) {
+  return row.strange_reason.empty() ? ReasonName(row.reason) : ShowBytes(row.strange_reason, false);
+}
 Json RunToJson(const Run& run, const RuleSet& rules);
 Json AttemptToJson(const Attempt& attempt);
 Json DecisionToJson(const DecisionRow& row, const RuleSet& rules);

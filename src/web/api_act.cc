@@ -1,4 +1,7 @@
 // What people ask for over HTTP, as requests for the engine.
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 #include "web/api.h"
 
@@ -62,6 +65,13 @@ Result<Request> PauseAct(const Json& body, bool resume, Request request) {
 }
 
 }  // namespace
+
+bool IsActPath(const std::string& path) {
+  constexpr const char* kPaths[] = {"/api/v1/trigger",        "/api/v1/flags",        "/api/v1/pause",
+                                    "/api/v1/resume",         "/api/v1/cancel",       "/api/v1/manual/claim",
+                                    "/api/v1/manual/resolve", "/api/v1/manual/rerun", "/api/v1/manual/skip"};
+  return std::find(std::begin(kPaths), std::end(kPaths), path) != std::end(kPaths);
+}
 
 Result<ApiAct> ActOf(const ApiQuery& query) {
   const Json& body = query.body;

@@ -21,7 +21,7 @@ Json RunToJson(const Run& run, const RuleSet& rules) {
   if (!run.value.empty()) out.Set("value", run.value);
   out.Set("key", run.key ? Json(*run.key) : Json()).Set("business_date", FormatDay(run.business_date));
   out.Set("due", FormatUtc(run.due)).Set("due_local", FormatLocal(run.due, zone));
-  out.Set("state", RunStateName(run.state)).Set("reason", ReasonName(run.reason)).Set("detail", run.detail);
+  out.Set("state", RunStateName(run.state)).Set("reason", ShownReason(run)).Set("detail", run.detail);
   out.Set("state_since", FormatUtc(run.state_since))
       .Set("attempts", run.attempts)
       .Set("counted", run.counted);
@@ -66,7 +66,7 @@ Json DecisionToJson(const DecisionRow& row, const RuleSet& rules) {
   if (!row.value.empty()) out.Set("value", row.value);
   out.Set("target_date", FormatDay(row.business_date))
       .Set("decision", row.decision)
-      .Set("reason", ReasonName(row.reason));
+      .Set("reason", ShownReason(row));
   Result<Json> detail = Json::Parse(row.detail);
   out.Set("detail",
           detail.ok() && detail->is_object() ? *detail : Json::MakeObject().Set("text", row.detail));
@@ -86,7 +86,7 @@ Json NoteToJson(const Note& note) {
   out.Set("task_id", note.task);
   if (!note.value.empty()) out.Set("value", note.value);
   out.Set("state", RunStateName(note.state))
-      .Set("reason", ReasonName(note.reason))
+      .Set("reason", ShownReason(note))
       .Set("first_due", FormatUtc(note.first_due));
   out.Set("last_due", FormatUtc(note.last_due))
       .Set("count", note.count)

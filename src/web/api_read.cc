@@ -63,12 +63,16 @@ class Params {
   std::string error_;
 };
 
+// With `limit` the rows were asked for with one more than that: whether there are more is told.
 template <typename T, typename F>
-HttpResponse ListOf(const char* name, const Result<std::vector<T>>& rows, F to_json) {
+HttpResponse ListOf(const char* name, const Result<std::vector<T>>& rows, F to_json, int limit = INT32_MAX) {
   if (!rows.ok()) return Problem(503, rows.error().message());
+  const size_t shown = std::min(rows->size(), static_cast<size_t>(limit));
   Json list = Json::MakeArray();
-  for (const T& row : *rows) list.Add(to_json(row));
-  return JsonResponse(200, Json::MakeObject().Set(name, std::move(list)));
+  for (size_t i = 0; i < shown; ++i) list.Add(to_json((*rows)[i]));
+  Json body = Json::MakeObject().Set(name, std::move(list));
+  if (shown < rows->size()) body.Set("more", true);
+  return JsonResponse(200, body);
 }
 
 HttpResponse Runs(Params& params, Backend& backend, StoreReader& reader) {
@@ -78,7 +82,8 @@ HttpResponse Runs(Params& params, Backend& backend, StoreReader& reader) {
   filter.business_date = params.Day("date");
   filter.from = params.Time("from", kLongAgo);
   filter.until = params.Time("to", kNever);
-  filter.limit = params.Limit(100);
+  const int limit = params.Limit(100);
+  filter.limit = limit + 1;
   std::string state = params.Text("state");
   if (!state.empty()) {
     std::optional<RunState> known = RunStateFromName(state);
@@ -87,7 +92,8 @@ HttpResponse Runs(Params& params, Backend& backend, StoreReader& reader) {
   }
   if (!params.error().empty()) return Problem(400, params.error());
   std::shared_ptr<const RuleSet> rules = backend.rules();
-  return ListOf("runs", reader.Runs(filter), [&](const Run& run) { return RunToJson(run, *rules); });
+  return ListOf(
+      "runs", reader.Runs(filter), [&](const Run& run) { return RunToJson(run, *rules); }, limit);
 }
 
 HttpResponse OneRun(const std::string& id, Backend& backend, StoreReader& reader) {
@@ -159,11 +165,13 @@ HttpResponse Decisions(Params& params, Backend& backend, StoreReader& reader) {
   filter.from = params.Time("from", kLongAgo);
   filter.until = params.Time("to", kNever);
   filter.after_id = params.Number("after", 0);
-  filter.limit = params.Limit(500);
+  const int limit = params.Limit(500);
+  filter.limit = limit + 1;
   if (!params.error().empty()) return Problem(400, params.error());
   std::shared_ptr<const RuleSet> rules = backend.rules();
-  return ListOf("decisions", reader.Decisions(filter),
-                [&](const DecisionRow& row) { return DecisionToJson(row, *rules); });
+  return ListOf(
+      "decisions", reader.Decisions(filter),
+      [&](const DecisionRow& row) { return DecisionToJson(row, *rules); }, limit);
 }
 
 // The business date of a range's last occurrence.
@@ -195,8 +203,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
     Instant newest = kLongAgo;
     if (run != results.end()) {
       newest = run->second->due;
-      task.Set("last_result", RunStateName(run->second->state))
-          .Set("last_reason", ReasonName(run->second->reason));
+      task.Set("last_result", RunStateName(run->second->state)).Set("last_reason", ShownReason(*run->second));
       task.Set("last_date", FormatDay(run->second->business_date)).Set("last_run", run->second->id);
     }
     Result<std::vector<Note>> notes = reader.Notes(id, newest, kNever, 20);
@@ -204,7 +211,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
     for (const Note& note : *notes) {
       if (note.last_due <= newest || note.reason == Reason::kAlreadyDone) continue;
       newest = note.last_due;
-      task.Set("last_result", RunStateName(note.state)).Set("last_reason", ReasonName(note.reason));
+      task.Set("last_result", RunStateName(note.state)).Set("last_reason", ShownReason(note));
       task.Set("last_date", DayOf(note, rules->Find(id), rules->config)).Set("last_run", note.run_id);
     }
     list.Add(std::move(task));
@@ -240,24 +247,24 @@ HttpResponse Flags(StoreReader& reader) {
 HttpResponse Audit(Params& params, StoreReader& reader) {
   int limit = params.Limit(100);
   if (!params.error().empty()) return Problem(400, params.error());
-  return ListOf("audit", reader.Audit(params.Text("task"), params.Text("run"), limit),
-                [](const AuditRow& row) {
-                  Json out = Json::MakeObject();
-                  out.Set("at", FormatUtc(row.at))
-                      .Set("by", row.by)
-                      .Set("action", row.action)
-                      .Set("task_id", row.task)
-                      .Set("run_id", row.run_id);
-                  out.Set("reason", row.reason).Set("detail", row.detail);
-                  return out;
-                });
+  const auto to_json = [](const AuditRow& row) {
+    Json out = Json::MakeObject();
+    out.Set("at", FormatUtc(row.at))
+        .Set("by", row.by)
+        .Set("action", row.action)
+        .Set("task_id", row.task)
+        .Set("run_id", row.run_id);
+    out.Set("reason", row.reason).Set("detail", row.detail);
+    return out;
+  };
+  return ListOf("audit", reader.Audit(params.Text("task"), params.Text("run"), limit + 1), to_json, limit);
 }
 
 HttpResponse Alerts(Params& params, StoreReader& reader) {
   Instant from = params.Time("from", kLongAgo);
   int limit = params.Limit(100);
   if (!params.error().empty()) return Problem(400, params.error());
-  return ListOf("alerts", reader.Alerts(params.Text("task"), from, limit), AlertToJson);
+  return ListOf("alerts", reader.Alerts(params.Text("task"), from, limit + 1), AlertToJson, limit);
 }
 
 }  // namespace

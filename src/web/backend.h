@@ -24,6 +24,7 @@ struct ReloadOrder {
   std::string reason;
   bool confirm = false;
   bool dry_run = false;
+  bool waits = false;  // for another that is being read; else it is refused
 };
 
 struct Health {
@@ -45,6 +46,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual void Ask(Request request, std::function<void(Answer)> reply) = 0;
+  // One at a time: while rules are being read another is refused at once.
   virtual void Reload(ReloadOrder order, std::function<void(Answer)> reply) = 0;
   // Sends a test alert to the owner's channels for that level; the answer says which channel took it.
   virtual void TestAlert(TestOrder order, std::function<void(Answer)> reply) = 0;

@@ -41,10 +41,13 @@ Daemon::Daemon(DaemonOptions options, std::shared_ptr<const RuleSet> rules, cons
 Daemon::~Daemon() {
   inputs_.Close();
   if (thread_.joinable()) thread_.join();
+  std::thread reload;
   {
     MutexLock lock(reload_mutex_);
-    if (reload_thread_.joinable()) reload_thread_.join();
+    next_reload_.reset();
+    reload = std::move(reload_thread_);
   }
+  if (reload.joinable()) reload.join();
   // Those who post to the store and the engine end first.
   prober_.reset();
   sender_.reset();

@@ -81,7 +81,8 @@ class Daemon : public Backend {
   void ApplyOne(Effect effect);
   void Answered(const Answer& answer);
   void TellRefused(const std::string& what, const std::vector<Finding>& errors);
-  void OfferRules(ReloadOrder order, uint64_t request_id);
+  void ReadRules(ReloadOrder order, uint64_t request_id);
+  void OfferRules(const ReloadOrder& order, uint64_t request_id);
   uint64_t Remember(std::function<void(Answer)> reply, bool act);
   Status CheckTaskCount(const RuleSet& set) const;
   std::optional<Answer> NotNow();
@@ -128,6 +129,9 @@ class Daemon : public Backend {
   std::thread thread_;
   Mutex reload_mutex_;
   std::thread reload_thread_ GUARDED_BY(reload_mutex_);
+  bool reloading_ GUARDED_BY(reload_mutex_) = false;  // that thread reads
+  // Asked for by a signal, which nobody can be told to send again, while another was being read.
+  std::optional<std::pair<ReloadOrder, uint64_t>> next_reload_ GUARDED_BY(reload_mutex_);
 };
 
 // Checks that serve and reload make beyond reading: errors of lint and keys of later issues refuse the set.

@@ -1,6 +1,7 @@
 // Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it
 // is.
 #include <thread>
+#include <tuple>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -55,11 +56,37 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
     }
     reply(answer);
   };
-  uint64_t id = Remember(std::move(noted), !order.dry_run);
-  // One at a time: the worker is joined by the next reload, or at the end.
-  MutexLock lock(reload_mutex_);
-  if (reload_thread_.joinable()) reload_thread_.join();
-  reload_thread_ = std::thread([this, order, id] { OfferRules(order, id); });
+  {
+    MutexLock lock(reload_mutex_);
+    if (!reloading_ || (order.waits && !next_reload_)) {
+      const uint64_t id = Remember(std::move(noted), !order.dry_run);
+      if (reloading_) {
+        next_reload_.emplace(order, id);
+        return;
+      }
+      // The thread before has nothing left to do but to end.
+      if (reload_thread_.joinable()) reload_thread_.join();
+      reloading_ = true;
+      reload_thread_ = std::thread([this, order, id] { ReadRules(order, id); });
+      return;
+    }
+  }
+  const std::string busy = "a reload is running: the rules are being read; ask again when it is answered";
+  noted({0, Answer::Kind::kRefused, busy,
+         Json::MakeObject().Set("reason", ReasonName(Reason::kLockOccupied)).Set("detail", busy)});
+}
+
+void Daemon::ReadRules(ReloadOrder order, uint64_t request_id) {
+  while (true) {
+    OfferRules(order, request_id);
+    MutexLock lock(reload_mutex_);
+    if (!next_reload_) {
+      reloading_ = false;
+      return;
+    }
+    std::tie(order, request_id) = *next_reload_;
+    next_reload_.reset();
+  }
 }
 
 // A daemon that starts on far fewer tasks than it had is asked the question that reload asks: a folder that
@@ -83,7 +110,7 @@ Status Daemon::CheckTaskCount(const RuleSet& set) const {
              "); if that is meant: duecourse serve --confirm"));
 }
 
-void Daemon::OfferRules(ReloadOrder order, uint64_t request_id) {
+void Daemon::OfferRules(const ReloadOrder& order, uint64_t request_id) {
   Loaded loaded = LoadRules(options_.rules);
   std::vector<Finding> errors = CheckForServe(loaded, clock_.Wall());
   if (loaded.set == nullptr || !errors.empty()) {

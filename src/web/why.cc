@@ -40,9 +40,9 @@ class Story {
     filter.limit = kRowsShown;
     Result<std::vector<DecisionRow>> rows = reader_.Decisions(filter);
     if (!rows.ok()) return rows.status();
-    for (const DecisionRow& row : *rows) Row(row);
     Result<std::vector<Attempt>> attempts = reader_.Attempts(run.id);
     if (!attempts.ok()) return attempts.status();
+    for (const DecisionRow& row : *rows) Row(row, *attempts);
     Standing(run, *attempts);
     return Status();
   }
@@ -52,8 +52,9 @@ class Story {
     std::string when = note.count == 1 ? StrCat("the occurrence of ", Local(note.first_due))
                                        : StrCat(note.count, " occurrences, ", Local(note.first_due), " to ",
                                                 Local(note.last_due));
-    Add(StrCat(when, ": ", RunStateName(note.state), ", ", ReasonName(note.reason)));
-    Add(StrCat("  ", ReasonSentence(note.reason)));
+    Add(StrCat(when, ": ", RunStateName(note.state), ", ", ShownReason(note)));
+    Add(StrCat("  ", note.strange_reason.empty() ? ReasonSentence(note.reason)
+                                                 : "this program knows no such reason"));
     if (!note.detail.empty()) Add(StrCat("  ", ShowBytes(note.detail, false)));
     if (!note.run_id.empty()) Add(StrCat("  see run ", note.run_id));
   }
@@ -115,20 +116,30 @@ class Story {
     return instant.ok() ? Local(*instant) : utc;
   }
 
-  void Row(const DecisionRow& row) {
+  // " [transient]": how what ended the attempt was classed, which says whether it is tried again.
+  static std::string ClassOf(const DecisionRow& row, const std::vector<Attempt>& attempts) {
+    if (row.from_state != RunStateName(RunState::kRunning)) return "";
+    for (const Attempt& attempt : attempts) {
+      if (attempt.number == row.attempt && attempt.failure_class != FailureClass::kNone)
+        return StrCat(" [", FailureClassName(attempt.failure_class), "]");
+    }
+    return "";
+  }
+
+  void Row(const DecisionRow& row, const std::vector<Attempt>& attempts) {
     Result<Json> detail = Json::Parse(row.detail);
     std::string text = detail.ok() ? detail->Get("text").AsString() : row.detail;
     std::string line = StrCat("  ", Local(row.at), "  ");
     if (row.decision == "run") {
       line += StrCat("attempt ", row.attempt, " started", text.empty() ? "" : StrCat(": ", text));
     } else if (row.decision == "state") {
-      line += StrCat(row.from_state, " -> ", row.to_state, ", ", ReasonName(row.reason),
-                     text.empty() ? "" : StrCat(": ", text));
+      line += StrCat(row.from_state, " -> ", row.to_state, ", ", ShownReason(row),
+                     text.empty() ? "" : StrCat(": ", text), ClassOf(row, attempts));
     } else if (row.decision == "late") {
       line +=
           StrCat("a late result was kept apart and changed nothing", text.empty() ? "" : StrCat(": ", text));
     } else {
-      line += StrCat("no: ", ReasonName(row.reason), text.empty() ? "" : StrCat(", ", text));
+      line += StrCat("no: ", ShownReason(row), text.empty() ? "" : StrCat(", ", text));
     }
     if (row.count > 1) line += StrCat(" (", row.count, " times, last at ", Local(row.last_at), ")");
     Add(ShowBytes(line, false));
@@ -149,7 +160,25 @@ class Story {
     for (const Json& item : list.AsArray()) {
       Add(StrCat("  ", item.Get("answer").AsString() == "yes" ? "yes" : "no ", "  ",
                  item.Get("type").AsString(), ": ", ShowBytes(item.Get("text").AsString(), false)));
+      if (item.Get("answer").AsString() != "yes" && item.Has("help"))
+        Add(StrCat("      to make it so: ", ShowBytes(item.Get("help").AsString(), false)));
     }
+  }
+
+  // Why fewer attempts count to the cap than there were.
+  void Uncounted(const Run& run, const std::vector<Attempt>& attempts) {
+    constexpr int kShown = 5;
+    int found = 0;
+    for (const Attempt& attempt : attempts) {
+      const char* why = !FollowsLadder(attempt.kind, run.extra, attempt.number) ? "a person started it"
+                        : attempt.outcome == Outcome::kNotStarted               ? "it was never started"
+                        : attempt.outcome == Outcome::kNotReady
+                            ? "it found that it could not begin its work (not_ready)"
+                            : nullptr;
+      if (why != nullptr && ++found <= kShown)
+        Add(StrCat("    attempt ", attempt.number, " does not count: ", why));
+    }
+    if (found > kShown) Add(StrCat("    and ", found - kShown, " more that do not count"));
   }
 
   void Standing(const Run& run, const std::vector<Attempt>& attempts) {
@@ -158,9 +187,10 @@ class Story {
       Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind),
                  ") has been running since ", Local(attempt.claimed_at)));
     }
-    Add(StrCat("  it is ", RunStateName(run.state), " (", ReasonName(run.reason), ") since ",
+    Add(StrCat("  it is ", RunStateName(run.state), " (", ShownReason(run), ") since ",
                Local(run.state_since), "; ", run.attempts, run.attempts == 1 ? " attempt" : " attempts", ", ",
                run.counted, gone_ ? "" : StrCat(" of ", rule_.retry.max_total_attempts), " counted"));
+    Uncounted(run, attempts);
     if (run.next_at) Add(StrCat("  next: again at ", Local(*run.next_at)));
     if (run.state == RunState::kManualRequired) {
       Add(StrCat("  next: nothing until a person acts: duecourse manual ",
