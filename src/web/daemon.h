@@ -82,7 +82,7 @@ class Daemon : public Backend {
   void Answered(const Answer& answer);
   void TellRefused(const std::string& what, const std::vector<Finding>& errors);
   void ReadRules(ReloadOrder order, uint64_t request_id);
-  void OfferRules(const ReloadOrder& order, uint64_t request_id);
+  std::function<void()> OfferRules(const ReloadOrder& order, uint64_t request_id);
   uint64_t Remember(std::function<void(Answer)> reply, bool act);
   Status CheckTaskCount(const RuleSet& set) const;
   std::optional<Answer> NotNow();

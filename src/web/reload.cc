@@ -2,6 +2,7 @@
 // is.
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -78,14 +79,17 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
 
 void Daemon::ReadRules(ReloadOrder order, uint64_t request_id) {
   while (true) {
-    OfferRules(order, request_id);
-    MutexLock lock(reload_mutex_);
-    if (!next_reload_) {
-      reloading_ = false;
-      return;
+    const std::function<void()> go_on = OfferRules(order, request_id);
+    bool another = false;
+    {
+      // Before anybody hears of it: whoever does may ask for the next at once.
+      MutexLock lock(reload_mutex_);
+      another = next_reload_.has_value();
+      reloading_ = another;
+      if (another) std::tie(order, request_id) = *std::exchange(next_reload_, std::nullopt);
     }
-    std::tie(order, request_id) = *next_reload_;
-    next_reload_.reset();
+    go_on();
+    if (!another) return;
   }
 }
 
@@ -110,7 +114,8 @@ Status Daemon::CheckTaskCount(const RuleSet& set) const {
              "); if that is meant: duecourse serve --confirm"));
 }
 
-void Daemon::OfferRules(const ReloadOrder& order, uint64_t request_id) {
+// Reads and checks; what is returned hands the outcome on.
+std::function<void()> Daemon::OfferRules(const ReloadOrder& order, uint64_t request_id) {
   Loaded loaded = LoadRules(options_.rules);
   std::vector<Finding> errors = CheckForServe(loaded, clock_.Wall());
   if (loaded.set == nullptr || !errors.empty()) {
@@ -122,8 +127,7 @@ void Daemon::OfferRules(const ReloadOrder& order, uint64_t request_id) {
     log_.Problem("rules_refused", Json::MakeObject().Set("by", order.by).Set("errors", list));
     answer.body.Set("errors", std::move(list));
     if (!order.dry_run) TellRefused(answer.message, errors);
-    Answered(answer);
-    return;
+    return [this, answer] { Answered(answer); };
   }
   RulesOffered offered;
   offered.request_id = request_id;
@@ -132,7 +136,7 @@ void Daemon::OfferRules(const ReloadOrder& order, uint64_t request_id) {
   offered.confirm = order.confirm;
   offered.dry_run = order.dry_run;
   if (loaded.set->hash != rules()->hash && !order.dry_run) offered.texts = TextsOf(*loaded.set);
-  Post(std::move(offered));
+  return [this, offered] { Post(offered); };
 }
 
 // An invalid set leaves the last good one active, and somebody hears of it.
