@@ -152,7 +152,7 @@ void World::Pump() {
     }
     if (ready_.empty() && engine_->NextTimer() > now()) return;
   }
-  CHECK(!"the engine does not come to rest");
+  CHECK(false && "the engine does not come to rest");
 }
 
 void World::Apply(Effect effect) {
