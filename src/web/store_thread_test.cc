@@ -24,6 +24,9 @@ class FixedClock : public Clock {
   Millis Boot() const override { return Millis{1}; }
 };
 
+// Only a thread that has stopped working is as late as that.
+constexpr int64_t kNewsComeWithinMs = 20'000;
+
 StoreFault FaultOf(StoreFault::Kind kind, bool unknown) {
   StoreFault fault;
   fault.kind = kind;
@@ -113,9 +116,14 @@ class StoreThreadTest : public testing::Test {
   // The next reply or resync; of the store's trouble as such other tests speak.
   News Next() {
     while (true) {
-      std::optional<News> news = news_.Take();
-      const Event* event = std::get_if<Event>(&*news);
-      if (event == nullptr || !std::holds_alternative<StoreTrouble>(*event)) return std::move(*news);
+      if (taken_.empty()) {
+        for (News& news : news_.TakeAll(kNewsComeWithinMs)) taken_.push_back(std::move(news));
+      }
+      if (taken_.empty()) return Event(StoreTrouble());  // neither a reply nor a resync
+      News news = std::move(taken_.front());
+      taken_.pop_front();
+      const Event* event = std::get_if<Event>(&news);
+      if (event == nullptr || !std::holds_alternative<StoreTrouble>(*event)) return news;
     }
   }
   uint64_t NextReply() {
@@ -123,13 +131,13 @@ class StoreThreadTest : public testing::Test {
     const Event* event = std::get_if<Event>(&news);
     if (event != nullptr && std::holds_alternative<StoreReplied>(*event))
       return std::get<StoreReplied>(*event).ticket;
-    ADD_FAILURE() << "a resync came in place of a reply";
+    ADD_FAILURE() << "no reply came, or a resync in its place";
     return 0;
   }
   Resynced NextResync() {
     News news = Next();
     if (auto* resync = std::get_if<Resynced>(&news)) return std::move(*resync);
-    ADD_FAILURE() << "a reply came in place of a resync";
+    ADD_FAILURE() << "no resync came, or a reply in its place";
     return {};
   }
   bool HasFlag(const std::string& name) const {
@@ -145,6 +153,7 @@ class StoreThreadTest : public testing::Test {
   std::shared_ptr<MemoryDisk> disk_ = NewMemoryDisk();
   Script script_;
   Queue<News> news_{1000};
+  std::deque<News> taken_;
   std::function<void()> while_reopened_;
   std::unique_ptr<StoreThread> thread_;
 };
