@@ -7,6 +7,22 @@
 namespace duecourse {
 namespace {
 
+const char* KindName(Answer::Kind kind) {
+  switch (kind) {
+    case Answer::Kind::kFine:
+      return "fine";
+    case Answer::Kind::kProblem:
+      return "problem";
+    case Answer::Kind::kUsage:
+      return "usage";
+    case Answer::Kind::kRefused:
+      return "refused";
+    case Answer::Kind::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
 std::string TextOf(const YamlNode& node, const char* name, const std::string& fallback) {
   const YamlNode* found = node.Find(name);
   return found == nullptr ? fallback : found->scalar;
@@ -216,8 +232,7 @@ class Expecter {
       Miss(node, StrCat("step ", TextOf(node, "step", ""), " has no answer"));
       return;
     }
-    static const char* const kKinds[] = {"fine", "problem", "usage", "refused"};
-    std::string kind = kKinds[static_cast<int>(answer->kind)];
+    const std::string kind = KindName(answer->kind);
     if (TextOf(node, "kind", kind) != kind)
       Miss(node, StrCat("expected ", TextOf(node, "kind", kind), ", got ", kind, ": ", answer->message));
     if (answer->message.find(TextOf(node, "text", "")) == std::string::npos)
