@@ -64,7 +64,7 @@ Answer AskWindow(const Facts& facts) {
 }
 
 Answer AskMaxDelay(const Facts& facts) {
-  if (facts.now < StartLimit(facts)) return std::nullopt;
+  if (facts.now < StartLimit(facts) || StartLimit(facts) >= facts.ends) return std::nullopt;  // the window's
   return End(Reason::kExceededMaxDelay);
 }
 

@@ -40,6 +40,8 @@ Decision Decide(const Facts& facts);
 // what Force overrides. Empty where all of it is true anyway. Of what is not asked of a person at all (the
 // cap; time and pause of `manual rerun`) nothing is said. kProbe among them: nobody looked.
 std::vector<Decision> PassedOver(const Facts& facts);
+// Whether a refusal for this reason is one that Force could pass.
+bool CanBeForced(Reason reason);
 
 // What becomes of a run that ends without a start: Decide said kEnd, or its window ended, or it was
 // superseded, cancelled, its rule removed, the scheduler down. A reason that only says "not now" (pool_full,

@@ -470,6 +470,16 @@ TEST(Decide, WhatAPersonPassesOverIsTheAnswerThatStoodInTheWay) {
     }
     EXPECT_EQ(passed.empty(), !forced) << row.what;
   }
+  Facts late = Ready();
+  late.now = late.ends + Hours(1);
+  late.owed = true;
+  late.force = {true, true, true, true, true};
+  ASSERT_EQ(PassedOver(late).size(), 1U) << "the rule has no max_delay";
+  EXPECT_EQ(PassedOver(late).front().reason, Reason::kExceededWindow);
+  late.max_delay_end = late.ends;  // it does not come before the window's end
+  EXPECT_EQ(PassedOver(late).size(), 1U);
+  late.max_delay_end = late.ends - Hours(1);
+  EXPECT_EQ(PassedOver(late).size(), 2U);
   Facts rerun = Ready();
   rerun.state = RunState::kManualRequired;
   rerun.now = rerun.ends + Hours(1);

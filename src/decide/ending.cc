@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "decide/decide.h"
 
 namespace duecourse {
@@ -66,6 +69,26 @@ Ended DecideEnd(const EndFacts& facts) {
       return ByRule(facts, Reason::kExceededWindow);
   }
   return ByRule(facts, Reason::kExceededWindow);
+}
+
+bool CanBeForced(Reason reason) {
+  static constexpr Reason kPassable[] = {Reason::kPaused,
+                                         Reason::kNotDue,
+                                         Reason::kCalendarExcluded,
+                                         Reason::kCalendarUnknown,
+                                         Reason::kOutOfWindow,
+                                         Reason::kExceededWindow,
+                                         Reason::kExceededMaxDelay,
+                                         Reason::kBusyHours,
+                                         Reason::kMaintenanceWindow,
+                                         Reason::kWaitingRetry,
+                                         Reason::kWaitingCatchup,
+                                         Reason::kBreakerOpen,
+                                         Reason::kBudgetExhausted,
+                                         Reason::kPreconditionNotReady,
+                                         Reason::kPreconditionInvalid,
+                                         Reason::kPreconditionCheckFailed};
+  return std::find(std::begin(kPassable), std::end(kPassable), reason) != std::end(kPassable);
 }
 
 }  // namespace duecourse

@@ -33,9 +33,14 @@ Recovery Ends(const RecoverFacts& facts, RunState state, Reason reason) {
   return result;
 }
 
-Recovery Person(const RecoverFacts& facts, Reason reason) {
-  return Ends(facts, RunState::kManualRequired, reason);
+Recovery Person(const RecoverFacts& facts, Reason reason, const char* because) {
+  Recovery result = Ends(facts, RunState::kManualRequired, reason);
+  result.because = because;
+  return result;
 }
+
+constexpr const char* kHold = "the rule says on_lost: hold";
+constexpr const char* kCapReached = "max_total_attempts is reached";
 
 bool Waits(RunState state) {
   return state == RunState::kScheduled || state == RunState::kRetrying || state == RunState::kCatchupWaiting;
@@ -67,6 +72,7 @@ Recovery Uncounted(const RecoverFacts& facts) {
   if (result.uncounted >= kUncountedMax) {
     result.next = RunState::kManualRequired;
     result.reason = Reason::kAttemptsExhausted;
+    result.because = "it was not ready, or not started, 100 times";
     return result;
   }
   result.lost_rerun = run.next_lost_rerun;
@@ -84,7 +90,10 @@ Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
   result.ladder = step.ladder;
   Instant at = step.at;
   const Breaker* breaker = facts.breaker;
-  if (breaker != nullptr && breaker->open && breaker->until) at = std::max(at, *breaker->until);
+  if (breaker != nullptr && breaker->open && breaker->until && *breaker->until > at) {
+    at = *breaker->until;
+    result.because = "the breaker is open, which moves the next attempt to the end of its cooldown";
+  }
   if (step.catchup && facts.zone != nullptr) {
     for (int hop = 0; hop < kAvoidHopsMax && at < facts.ends; ++hop) {
       const std::optional<Instant> end = AvoidEnd(*facts.retry, *facts.zone, at);
@@ -94,7 +103,10 @@ Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
   }
   const Instant limit = step.catchup ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
   if (at >= limit) {
-    return Person(facts, limit < facts.ends ? Reason::kExceededMaxDelay : Reason::kExceededWindow);
+    const bool by_delay = limit < facts.ends;
+    return Person(facts, by_delay ? Reason::kExceededMaxDelay : Reason::kExceededWindow,
+                  by_delay ? "the next attempt would come after max_delay"
+                           : "the next attempt would come after the window's end");
   }
   result.next_at = at;
   return result;
@@ -136,16 +148,25 @@ std::optional<Step> NextStep(const RecoverFacts& facts) {
   return step;
 }
 
+// Why nothing is left, where the cap is not it.
+const char* NoStepText(const RetryRule& retry) {
+  const bool ladder = retry.immediate_max > 0 || !retry.backoff.empty();
+  if (retry.catchup && !retry.then_manual) return "the ladder and max_times of catch-up are used up";
+  if (retry.then_manual) return "the ladder is used up, and the rule says then: manual";
+  return ladder ? "the ladder is used up, and the rule has no catch-up" : "the rule has no retry";
+}
+
 // What cannot be known is a person's under `hold`, by hand or not.
 bool HeldUnknown(const RecoverFacts& facts, bool unknown) {
   return unknown && facts.on_lost == OnLost::kHold;
 }
 
 Recovery Lost(const RecoverFacts& facts) {
-  if (HeldUnknown(facts, true)) return Person(facts, Reason::kAttemptLost);
+  if (HeldUnknown(facts, true)) return Person(facts, Reason::kAttemptLost, kHold);
   if (facts.manual_attempt) return PutBack(facts, Reason::kAttemptLost);
   const Run& run = *facts.run;
-  if (run.counted >= facts.retry->max_total_attempts) return Person(facts, Reason::kAttemptsExhausted);
+  if (run.counted >= facts.retry->max_total_attempts)
+    return Person(facts, Reason::kAttemptsExhausted, kCapReached);
   const Step again = {run.before_claim == RunState::kCatchupWaiting, facts.now, run.ladder};
   Recovery result = Place(facts, again, Reason::kAttemptLost);
   result.lost_rerun = result.next != RunState::kManualRequired;
@@ -153,16 +174,25 @@ Recovery Lost(const RecoverFacts& facts) {
 }
 
 Recovery Failed(const RecoverFacts& facts) {
-  if (HeldUnknown(facts, facts.request_unanswered)) return Person(facts, Reason::kAttemptLost);
-  if (facts.timed_out_manual && facts.outcome == Outcome::kTimedOut) return Person(facts, Reason::kFailed);
+  if (HeldUnknown(facts, facts.request_unanswered)) return Person(facts, Reason::kAttemptLost, kHold);
+  if (facts.timed_out_manual && facts.outcome == Outcome::kTimedOut)
+    return Person(facts, Reason::kFailed, "the rule says on_timeout: manual");
   const bool business = facts.failure_class == FailureClass::kBusiness;
   if (facts.manual_attempt) return PutBack(facts, business ? Reason::kBusinessError : Reason::kFailed);
-  if (business) return Person(facts, Reason::kBusinessError);
-  if (facts.run->counted >= facts.retry->max_total_attempts) return Person(facts, Reason::kAttemptsExhausted);
-  if (facts.breaker_manual) return Person(facts, Reason::kBreakerOpen);
+  if (business)
+    return Person(facts, Reason::kBusinessError, "its class is business, which is not tried again");
+  if (facts.run->counted >= facts.retry->max_total_attempts)
+    return Person(facts, Reason::kAttemptsExhausted, kCapReached);
+  if (facts.breaker_manual)
+    return Person(facts, Reason::kBreakerOpen, "the breaker is open and its rule says then: manual");
   if (const std::optional<Step> step = NextStep(facts)) return Place(facts, *step, Reason::kFailed);
   // Catch-up would go on, were it known that the error passes: the failure itself is the reason then.
-  return Person(facts, CatchupLeft(*facts.run, *facts.retry) ? Reason::kFailed : Reason::kAttemptsExhausted);
+  if (CatchupLeft(*facts.run, *facts.retry))
+    return Person(
+        facts, Reason::kFailed,
+        "its class is unknown, and catch-up repeats only what is transient (errors: in the rule says "
+        "what is)");
+  return Person(facts, Reason::kAttemptsExhausted, NoStepText(*facts.retry));
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ struct Recovery {
   int counted = 0;                 // after
   int uncounted = 0;
   bool lost_rerun = false;
+  // A clause for people: which rule called a person, or moved the next attempt. Null where it follows from
+  // the ladder alone.
+  const char* because = nullptr;
 };
 Recovery Recover(const RecoverFacts& facts);
 

@@ -108,8 +108,9 @@ void EngineState::Ask(OpenRun& open) {
   if (open.task == nullptr) {
     const std::string gone = GoneText(open.run);
     if (open.asked) {
-      RefuseAsked(open, Reason::kRuleRemoved,
-                  StrCat(gone, "; end it with: manual resolve or manual skip ", open.run.id));
+      RefuseAsked(
+          open, Reason::kRuleRemoved,
+          StrCat(gone, "; end it with: manual resolve or manual skip ", open.run.id, " --reason \"why\""));
     }
     if (open.unwritten) {
       Close(open.run.id);

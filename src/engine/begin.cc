@@ -37,6 +37,7 @@ void EngineState::Begin(const OpenReply& opened, const Snapshot& snapshot,
   FlushCalls();  // what is open is asked in the first step, after what came due meanwhile
   last_alive = std::min(std::max(last_alive, snapshot.last_alive), now);
   found_alive = snapshot.last_alive;
+  NoteDowntime(snapshot.last_alive);
   if (snapshot.last_alive > now + kWallSkew) SendNotice(NoticeOfLeap({now - snapshot.last_alive, true}, now));
 }
 
@@ -216,6 +217,18 @@ void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string,
   Call(std::move(call), std::move(pending));
 }
 
+// What happened before this daemon is told by it too: the newest failures of each run.
+static std::unordered_map<std::string, std::vector<std::string>> FailuresOf(const Snapshot& snapshot) {
+  std::unordered_map<std::string, std::vector<std::string>> failures;
+  for (const Attempt& attempt : snapshot.failed) {
+    std::vector<std::string>& lines = failures[attempt.run_id];
+    if (lines.size() >= kFailuresTold) continue;
+    lines.push_back(
+        StrCat(FormatUtc(attempt.ended_at.value_or(attempt.claimed_at)), " ", AttemptText(attempt)));
+  }
+  return failures;
+}
+
 void EngineState::AdoptRuns(const Snapshot& snapshot) {
   idle_breakers.clear();
   for (const Breaker& breaker : snapshot.breakers) {
@@ -232,8 +245,10 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
     });
     if (!under_way) lane->breaker->trial_run.clear();
   }
+  std::unordered_map<std::string, std::vector<std::string>> failures = FailuresOf(snapshot);
   for (const Run& run : snapshot.open_runs) {
     OpenRun& open = AddRun(run);
+    open.failures = std::move(failures[run.id]);
     if (open.task == nullptr && run.state != RunState::kRunning && run.state != RunState::kManualRequired) {
       MoveRun(open, {RunState::kSkipped, Reason::kRuleRemoved,
                      StrCat(GoneText(run), " (changed while the daemon was stopped)")});

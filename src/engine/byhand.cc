@@ -10,10 +10,12 @@ void EngineCore::RefuseKnown(const Request& request, const PlannedReply& known, 
   Reason reason = Reason::kLockOccupied;
   if (known.holder_state == RunState::kManualRequired) {
     reason = Reason::kAwaitingPerson;
-    text += StrCat("; it waits for a person: manual rerun ", known.holder);
+    text += StrCat("; it waits for a person: ", options.program, " manual rerun ", known.holder,
+                   " --reason \"why\"");
   } else if (IsFinal(known.holder_state)) {
     reason = known.holder_state == RunState::kSuccess ? Reason::kAlreadyDone : known.holder_reason;
-    text += StrCat("; to run it again, under a new key: manual rerun ", known.holder, " --supersede");
+    text += StrCat("; to run it again, under a new key: ", options.program, " manual rerun ", known.holder,
+                   " --supersede --reason \"why\"");
   }
   Refuse(request, reason, text, known.holder);
 }
@@ -50,8 +52,10 @@ void EngineState::OnCancel(const Request& request, const CancelRequest& cancel) 
   std::string detail =
       StrCat("cancelled by ", request.by, request.reason.empty() ? "" : ": ", request.reason);
   if (open->run.state == RunState::kManualRequired) {
-    Refuse(request, Reason::kAwaitingPerson, StrCat("it waits for a person; use: manual skip ", run_id),
-           run_id);
+    Refuse(
+        request, Reason::kAwaitingPerson,
+        StrCat("it waits for a person; use: ", options.program, " manual skip ", run_id, " --reason \"why\""),
+        run_id);
   } else if (!open->run.cancel.empty()) {
     Reply(request, Answer::Kind::kFine, StrCat("run ", run_id, " is being ended: ", open->run.cancel),
           Json::MakeObject().Set("run_id", run_id));
@@ -66,12 +70,14 @@ void EngineState::OnCancel(const Request& request, const CancelRequest& cancel) 
 }
 
 // What a person writes on a run whose state stays; answered when it is stored.
-void EngineCore::NoteByHand(const Request& request, OpenRun& open, Run after, const char* action) {
+void EngineCore::NoteByHand(const Request& request, OpenRun& open, Run after, const char* action,
+                            std::vector<DecisionRow> rows) {
   MoveCall move;
   move.after = std::move(after);
   move.expected_state = open.run.state;
   move.expected_fence = open.run.fence;
   move.audit = AuditOf(request, action, open.run.task, open.run.id);
+  move.decisions = std::move(rows);
   Pending pending;
   pending.kind = Pending::Kind::kMove;
   pending.runs.push_back(open.run.id);
@@ -85,7 +91,7 @@ void EngineCore::NoteByHand(const Request& request, OpenRun& open, Run after, co
 void EngineState::OrderCancel(const Request& request, OpenRun& open, const std::string& words) {
   Run after = open.run;
   after.cancel = words;
-  NoteByHand(request, open, std::move(after), "cancel");
+  NoteByHand(request, open, std::move(after), "cancel", {});
   // What must stop now does not wait for a store that does not answer; the answer does.
   if (!store_available) KillAttempt(open, KillWhy::kCancelled, words);
 }
@@ -100,6 +106,35 @@ static Force ForceOfRerun(bool forced) {
   force.time = true;
   force.pause = true;
   return force;
+}
+
+// What an open run is at, as a reason: what it waits for, or that it runs. `answer`: its newest.
+static Reason NowOf(const Run& run, Reason answer) {
+  switch (run.state) {
+    case RunState::kRunning:
+      return Reason::kLockOccupied;
+    case RunState::kRetrying:
+      return Reason::kWaitingRetry;
+    case RunState::kCatchupWaiting:
+      return Reason::kWaitingCatchup;
+    case RunState::kManualRequired:
+      return Reason::kAwaitingPerson;
+    case RunState::kScheduled:
+    case RunState::kSuccess:
+    case RunState::kSkipped:
+    case RunState::kMissed:
+      break;
+  }
+  return answer;
+}
+
+// Only what is over is superseded; what is not over has a verb of its own.
+void EngineCore::RefuseOpen(const Request& request, const Run& run) {
+  std::string text = StrCat("run ", run.id, " is ", RunStateName(run.state),
+                            ", not over; only a finished run is superseded");
+  if (run.state == RunState::kManualRequired)
+    text += StrCat("; use: ", options.program, " manual rerun ", run.id, " --reason \"why\"");
+  Refuse(request, NowOf(run, run.reason), text, run.id);
 }
 
 void EngineState::OnManual(const Request& request, const ManualRequest& manual) {
@@ -121,8 +156,12 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
            manual.run_id);
     return;
   }
-  if (open->run.state != RunState::kManualRequired || open->flight != OpenRun::Flight::kNone) {
-    Refuse(request, open->run.state == RunState::kRunning ? Reason::kLockOccupied : Reason::kNotDue,
+  if (open->flight != OpenRun::Flight::kNone && open->run.state == RunState::kManualRequired) {
+    Refuse(request, Reason::kLockOccupied, "a change of this run is being stored; ask again", manual.run_id);
+    return;
+  }
+  if (open->run.state != RunState::kManualRequired) {
+    Refuse(request, NowOf(open->run, open->told_once ? open->told_reason : open->run.reason),
            StrCat("run ", manual.run_id, " is ", RunStateName(open->run.state),
                   ", it does not wait for a person"),
            manual.run_id);
@@ -149,11 +188,49 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
   }
 }
 
-// Taking it over changes no state; it says who has it.
+static constexpr const char* kClaimMark = "claimed by ";
+
+// Where the claim begins in the detail of a run that has one: after its cause, or at once.
+static size_t ClaimPlace(const std::string& detail) {
+  const size_t mark = detail.rfind(StrCat("; ", kClaimMark));
+  if (mark != std::string::npos) return mark;
+  return detail.rfind(kClaimMark, 0) == 0 ? 0 : std::string::npos;
+}
+
+// "ana at 2026-03-02T09:00:00+00:00: calling", or empty.
+static std::string ClaimOf(const Run& run) {
+  const size_t place = ClaimPlace(run.detail);
+  if (place == std::string::npos) return "";
+  return run.detail.substr(run.detail.find(kClaimMark, place) + std::string_view(kClaimMark).size());
+}
+
+// Taking it over changes no state; it says who has it, beside why a person was called. One who takes it from
+// another is told from whom.
 void EngineState::ClaimByHand(const Request& request, OpenRun& open) {
+  const Zone zone = open.task == nullptr ? Zone::Utc() : ScheduleOf(open.task->rule(), open.value).zone;
+  const std::string claim =
+      StrCat(kClaimMark, request.by, " at ", FormatLocal(now, zone), ": ", request.reason);
   Run after = open.run;
-  after.detail = StrCat("claimed by ", request.by, ": ", request.reason);
-  NoteByHand(request, open, std::move(after), "manual_claim");
+  const std::string cause = after.detail.substr(0, ClaimPlace(after.detail));
+  after.detail = cause.empty() ? claim : StrCat(cause, "; ", claim);
+  const std::string former = ClaimOf(open.run);
+  DecisionRow row = DecisionOf(open, "note", Reason::kAwaitingPerson);
+  const std::string text = former.empty() ? claim : StrCat(claim, " (before that by ", former, ")");
+  row.detail = Json::MakeObject().Set("text", text).Dump();
+  LogDecision(row);
+  NoteByHand(request, open, std::move(after), "manual_claim", {std::move(row)});
+}
+
+// Whether it was a claim of what another had.
+bool EngineCore::AnswerClaim(const Pending& pending, const Run& before) {
+  const auto* manual = pending.request ? std::get_if<ManualRequest>(&pending.request->body) : nullptr;
+  const std::string former = ClaimOf(before);
+  if (manual == nullptr || manual->verb != ManualRequest::Verb::kClaim || former.empty()) return false;
+  if (former.rfind(StrCat(pending.request->by, " at "), 0) == 0) return false;
+  Reply(*pending.request, Answer::Kind::kFine,
+        StrCat("run ", before.id, " is claimed by ", pending.request->by, "; it was claimed by ", former),
+        Json::MakeObject().Set("run_id", before.id).Set("was_claimed_by", former));
+  return true;
 }
 
 // "key#r2", from "key"; "key#r3" from that.
@@ -169,9 +246,19 @@ static std::string NextRerunKey(const std::string& key) {
 // A finished run is never touched: the rerun is a new run with a new key and a fresh cap. Its identity names
 // the run it replaces, so a second one is refused with the id of the first.
 void EngineState::SupersedeByHand(const Request& request, const ManualRequest& manual) {
-  if (!manual.stored || !IsFinal(manual.stored->state) || !manual.stored->key) {
-    Refuse(request, Reason::kNotDue,
-           StrCat("run ", manual.run_id, " is not over; only a finished run is superseded"), manual.run_id);
+  const OpenRun* open = FindRun(manual.run_id);
+  if (open != nullptr && !IsFinal(open->run.state)) {
+    RefuseOpen(request, open->run);
+    return;
+  }
+  if (!manual.stored || !IsFinal(manual.stored->state)) {
+    OverOrUnknown(request, manual.run_id, manual.stored);
+    return;
+  }
+  if (!manual.stored->key) {
+    Refuse(request, manual.stored->reason,
+           StrCat("run ", manual.run_id, " has no key, so there is no result that could be made again"),
+           manual.run_id);
     return;
   }
   const Run& old = *manual.stored;

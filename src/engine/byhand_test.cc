@@ -171,5 +171,150 @@ TEST(Engine, TwoPausesOnTheirWayHaveTwoNumbers) {
   EXPECT_EQ(numbers.size(), 2u);
 }
 
+TEST(Engine, ADateOfManyOccurrencesIsAnsweredHoweverManyThereAre) {
+  struct Row {
+    const char* trigger;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"cron: \"*/5 * * * *\"", "288 occurrences"},
+      {"cron: \"*/2 * * * *\"", "720 occurrences"},
+      {"every: 1s", "86400 occurrences"},
+      // Those due before ten are of the window that opened the day before.
+      {"cron: \"*/2 * * * *\", window_start: \"10:00\", window_end: \"09:00\"", "720 occurrences"},
+      {"cron: \"*/2 * * * *\", days: [sat]", "720 occurrences"},
+      {"cron: \"*/2 * * * *\", business_date: previous_day", "720 occurrences"},
+      {"cron: \"0 0 1 1 *\"", "no occurrence of a has business date"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.trigger);
+    Bench bench(RulesOf(StrCat("tasks:\n  - task_id: a\n    trigger: {", row.trigger,
+                               ", timezone: Europe/Berlin}\n    idempotency: {business_key: "
+                               "\"a:{scheduled_at}\"}\n    execution: {noop: {}}\n")));
+    bench.Ask(7, TriggerRequest{"a", "", *ParseDay("2026-03-04"), std::nullopt, false, false});
+    ASSERT_EQ(bench.answers.size(), 1u);
+    EXPECT_EQ(bench.answers[0].kind, Answer::Kind::kUsage);
+    EXPECT_EQ(bench.answers[0].message.rfind(row.says, 0), 0u) << bench.answers[0].message;
+  }
+}
+
+TEST(Engine, ARefusalThatForceCouldPassSaysSo) {
+  const char* waits = ", depends_on: [f]";
+  Bench bench(RulesOf("tasks:\n" + Rule("a", waits)));
+  bench.Step(kDue);
+  bench.Settle();
+  auto ask = [&bench](bool forced) {
+    bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, false, forced});
+    bench.Settle();
+    return bench.answers.back().message;
+  };
+  EXPECT_NE(ask(false).find("--force --reason \"why\""), std::string::npos);
+  ask(true);
+  ASSERT_EQ(bench.starts.size(), 1u);
+  EXPECT_EQ(ask(false).find("--force"), std::string::npos) << "a lease is never passed";
+}
+
+TEST(Engine, WhatIsNoPersonsYetIsRefusedForWhatItIsAt) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a") +
+                      "    retry: {catchup: {enabled: true, check_interval: 30m}, max_total_attempts: 5}\n"));
+  bench.Step(kDue);
+  bench.Settle();
+  const std::string id = bench.Only().id;
+  auto ask = [&](ManualRequest::Verb verb, bool supersede) {
+    ManualRequest manual;
+    manual.verb = verb;
+    manual.run_id = id;
+    manual.supersede = supersede;
+    manual.stored = bench.Only();
+    bench.Ask(7, manual);
+    bench.Settle();
+    return bench.answers.back().body.Get("reason").AsString();
+  };
+  EXPECT_EQ(ask(ManualRequest::Verb::kRerun, true), "lock_occupied");
+  EXPECT_EQ(ask(ManualRequest::Verb::kClaim, false), "lock_occupied");
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  ASSERT_EQ(bench.Only().state, RunState::kCatchupWaiting);
+  EXPECT_EQ(ask(ManualRequest::Verb::kClaim, false), "waiting_catchup");
+  EXPECT_EQ(ask(ManualRequest::Verb::kRerun, true), "waiting_catchup");
+}
+
+TEST(Engine, AClaimKeepsItsCauseAndOneFromAnotherSaysWhoHadIt) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.End(bench.starts[0], 65);
+  bench.Settle();
+  const std::string cause = bench.Only().detail;
+  ASSERT_NE(cause.find("exit 65"), std::string::npos) << cause;
+  auto claim = [&](const std::string& by) {
+    ManualRequest manual;
+    manual.verb = ManualRequest::Verb::kClaim;
+    manual.run_id = bench.Only().id;
+    bench.Step(bench.clock.wall, {Requested{{7, by, "calling them", manual}}});
+    bench.Settle();
+    return bench.answers.back();
+  };
+  EXPECT_TRUE(claim("ana").body.Get("done").AsBool());
+  EXPECT_EQ(bench.Only().detail,
+            StrCat(cause, "; claimed by ana at 2026-03-02T08:00:00+00:00: calling them"));
+  EXPECT_TRUE(claim("ana").body.Get("done").AsBool()) << "one's own is no take-over";
+  const Answer taken = claim("bob");
+  EXPECT_EQ(taken.kind, Answer::Kind::kFine);
+  EXPECT_NE(taken.message.find("is claimed by bob; it was claimed by ana at 2026-03-02T08:00:00+00:00"),
+            std::string::npos)
+      << taken.message;
+  EXPECT_EQ(bench.Only().detail,
+            StrCat(cause, "; claimed by bob at 2026-03-02T08:00:00+00:00: calling them"));
+  std::vector<std::string> told;
+  for (const auto& [id, row] : bench.disk->decisions) {
+    if (row.reason == Reason::kAwaitingPerson) told.push_back(row.detail);
+  }
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_NE(told[0].find("claimed by ana"), std::string::npos);
+  EXPECT_NE(told[2].find("claimed by bob"), std::string::npos);
+  EXPECT_NE(told[2].find("before that by ana"), std::string::npos);
+}
+
+TEST(Engine, AnUpstreamThatEndedOtherwiseIsNamedWithWhatWouldHelp) {
+  Bench bench(RulesOf("tasks:\n" + Rule("up") + Rule("b", ", preconditions: [{type: task, task: up}]")));
+  bench.Step(kDue);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  const std::string up = bench.starts[0].run_id;
+  auto seen = [&bench] {
+    bench.Ask(7, ExplainRequest{"b"});
+    const Json& open = bench.answers.back().body.Get("values").AsArray()[0].Get("open").AsArray()[0];
+    return open.Get("preconditions").AsArray()[0];
+  };
+  EXPECT_FALSE(seen().Has("help"));
+  bench.Ask(8, CancelRequest{up});
+  bench.Settle();
+  bench.End(bench.starts[0], 143);
+  bench.Settle();
+  EXPECT_EQ(seen().Get("text").AsString(),
+            StrCat("up:2026-03-02 is skipped (cancelled, run ", up, ") and will not become so by itself"));
+  const std::string help = StrCat("duecourse manual rerun ", up, " --supersede --reason \"why\"");
+  EXPECT_EQ(seen().Get("help").AsString(), help);
+}
+
+TEST(Engine, ARetryThatTheBreakerMovedNamesTheBreaker) {
+  Bench bench(
+      RulesOf("tasks:\n" + Rule("a") +
+              "    retry: {immediate: {max_attempts: 1, interval: 5s}, breaker: {failures: 1, cooldown: "
+              "30m}}\n"));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  EXPECT_EQ(bench.Only().next_at, kDue + Minutes(30));
+  EXPECT_NE(bench.Only().detail.find("the breaker is open"), std::string::npos) << bench.Only().detail;
+  bench.Ask(7, ExplainRequest{"a"});
+  const Json& open = bench.answers.back().body.Get("values").AsArray()[0].Get("open").AsArray()[0];
+  EXPECT_EQ(open.Get("reason").AsString(), "waiting_retry");
+  EXPECT_NE(open.Get("detail").AsString().find("moved there by the breaker"), std::string::npos)
+      << open.Get("detail").AsString();
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -1,5 +1,6 @@
 // Replies of the store, and what follows from them: starts, sent alerts, woken runs.
 #include <algorithm>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -273,7 +274,7 @@ void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& repl
     return;
   }
   open.refusals = 0;
-  open.run = pending.after.front();
+  const Run before = std::exchange(open.run, pending.after.front());
   for (const Flag& flag : pending.flags) SetFlag(flag, false);
   if (open.run.state == RunState::kRunning) {  // its end was ordered
     if (pending.request)
@@ -283,7 +284,7 @@ void EngineState::OnMoved(OpenRun& open, Pending& pending, const MoveReply& repl
     TakeEnded(open);
     return;
   }
-  AnswerFine(pending, open.run.id);
+  if (!AnswerClaim(pending, before)) AnswerFine(pending, open.run.id);
   if (IsFinal(open.run.state)) {
     Close(open.run.id);
     return;

@@ -56,6 +56,7 @@ class EngineCore {
   // ... to the person whose question this run answers; that a run has what is asked for, or is over.
   void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
   void RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what);
+  void RefuseOpen(const Request& request, const Run& run);
   void OverOrUnknown(const Request& request, const std::string& run_id, const std::optional<Run>& stored);
   // The pause of this task, or null; the end of the maintenance that is on for it, or kLongAgo.
   const Control* PauseOf(const Task& task) const;
@@ -63,11 +64,16 @@ class EngineCore {
   bool IsAhead(const Run& run) const;
   // Why nothing was planned until now.
   std::string DownText() const;
+  // Nobody was at work from then until now.
+  void NoteDowntime(Instant from);
+  std::string MovedText(const OpenRun& open) const;
   const Task* TaskToTell(const OpenRun& open) const;
   // Why there is nothing that judges this run any more.
   std::string GoneText(const Run& run) const;
   void AnswerFine(const Pending& pending, const std::string& run_id);
-  void NoteByHand(const Request& request, OpenRun& open, Run after, const char* action);
+  void NoteByHand(const Request& request, OpenRun& open, Run after, const char* action,
+                  std::vector<DecisionRow> rows);
+  bool AnswerClaim(const Pending& pending, const Run& before);
   AuditRow AuditOf(const Request& request, const char* action, const std::string& task,
                    const std::string& run_id) const;
   // What no longer counts: timers that are dead, flags that history no longer holds.
@@ -117,6 +123,8 @@ class EngineCore {
   Instant store_away_since = kNever;
   StoreGap store_gap;              // what came due in it is late, not missed, while its window is open
   Instant last_alive = kLongAgo;   // newest instant at which a daemon was at work, before this step
+  Instant down_from = kNever;      // of the newest downtime; kNever: none is known
+  Instant down_until = kLongAgo;
   Instant found_alive = kLongAgo;  // the same as this daemon found it at its start: of the one before it
   bool activating = false;         // a new version of the rules is on its way into the store
   std::vector<std::pair<std::string, std::string>> activating_texts;

@@ -40,9 +40,9 @@ std::string EngineState::DescribeDecision(const OpenRun& open, const Decision& d
     case Reason::kExceededMaxDelay:
       return StrCat("max_delay ended at ", at(open.occurrence.start_limit));
     case Reason::kWaitingRetry:
-      return StrCat("the next retry is at ", at(run.next_at.value_or(now)));
+      return StrCat("the next retry is at ", at(run.next_at.value_or(now)), MovedText(open));
     case Reason::kWaitingCatchup:
-      return StrCat("the next catch-up is at ", at(run.next_at.value_or(now)));
+      return StrCat("the next catch-up is at ", at(run.next_at.value_or(now)), MovedText(open));
     case Reason::kBreakerOpen:
       return BreakerText(open);
     case Reason::kPaused:
@@ -158,6 +158,14 @@ std::string EngineState::BreakerText(const OpenRun& open) const {
   if (open.lane == kNoLane || lanes[open.lane].breaker == nullptr) return "";
   const Breaker& breaker = *lanes[open.lane].breaker;
   return StrCat("breaker open until ", FormatUtc(breaker.until.value_or(now)));
+}
+
+// An attempt that a cooldown moved comes at its very end.
+std::string EngineCore::MovedText(const OpenRun& open) const {
+  const Breaker* breaker = open.lane == kNoLane ? nullptr : lanes[open.lane].breaker.get();
+  const bool moved =
+      breaker != nullptr && breaker->open && breaker->until && breaker->until == open.run.next_at;
+  return moved ? ", moved there by the breaker, which is open until then" : "";
 }
 
 std::string EngineState::PausedText(const OpenRun& open) const {

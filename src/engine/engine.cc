@@ -66,6 +66,8 @@ void EngineState::Step(std::vector<Event> events) {
     if (auto* reply = std::get_if<StoreReplied>(&event)) OnStore(std::move(*reply));
     if (auto* trouble = std::get_if<StoreTrouble>(&event)) OnTrouble(*trouble);
   }
+  // Whoever drives it promised to step by then: a machine that was suspended did not.
+  if (NextTimer() < now - kLateGrace) NoteDowntime(last_alive);
   RunTimers();
   for (Event& event : events) Handle(std::move(event));
   AskDirty();

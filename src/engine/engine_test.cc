@@ -239,5 +239,38 @@ TEST(Engine, AKeyThatCannotBeRenderedIsAPersonsAtOnce) {
   EXPECT_NE(bench.Only().detail.find("part"), std::string::npos) << bench.Only().detail;
 }
 
+TEST(Engine, FailuresFromBeforeARestartAreToldByTheNextDaemon) {
+  Bench bench(
+      RulesOf("tasks:\n" + Rule("a") +
+              "    retry: {backoff: {intervals: [1m, 6h], max_attempts: 2}, max_total_attempts: 3}\n"));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  bench.Step(kDue + Minutes(2));
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 2u);
+  bench.RestartInMemory();  // while the second runs
+  ASSERT_EQ(bench.inspects.size(), 1u);
+  Inspection gone;
+  gone.ref = bench.inspects[0].ref;
+  gone.found = Inspection::Found::kGone;
+  bench.Step(kDue + Minutes(2), {AttemptInspected{gone}});
+  bench.Settle();
+  bench.Step(kDue + Minutes(2) + Seconds(1));
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 3u);
+  bench.End(bench.starts[2], 75);
+  bench.Settle();
+  ASSERT_EQ(bench.Only().state, RunState::kManualRequired);
+  std::string body;
+  for (const auto& [id, row] : bench.disk->alerts) {
+    if (row.event == "manual_required") body = row.body;
+  }
+  EXPECT_NE(body.find("2026-03-02T08:00:00Z attempt 1 failed: exit 75"), std::string::npos) << body;
+  EXPECT_NE(body.find("attempt 2 lost"), std::string::npos) << body;
+  EXPECT_NE(body.find("attempt 3 failed: exit 75"), std::string::npos) << body;
+}
+
 }  // namespace
 }  // namespace duecourse

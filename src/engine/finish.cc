@@ -211,22 +211,29 @@ Attempt EngineState::EndOf(const OpenRun& open, const Classified& what, const En
   return end;
 }
 
+std::string AttemptText(const Attempt& attempt) {
+  return StrCat("attempt ", attempt.number, " ", OutcomeName(attempt.outcome),
+                attempt.summary.empty() ? "" : ": ", attempt.summary);
+}
+
 Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classified& what) {
   Run after = open.run;
   std::string detail = what.summary;
   if (what.outcome != Outcome::kSuccess) {
-    detail = StrCat("attempt ", open.run.attempts, " ", OutcomeName(what.outcome),
-                    what.summary.empty() ? "" : ": ", what.summary);
+    Attempt attempt;
+    attempt.number = open.run.attempts;
+    attempt.outcome = what.outcome;
+    attempt.summary = what.summary;
+    detail = AttemptText(attempt);
   }
   if (what.outcome == Outcome::kSuccess && !open.run.cancel.empty())
     detail += StrCat(detail.empty() ? "" : "; ", "it was done before this took hold: ", open.run.cancel);
-  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut ||
-                what.outcome == Outcome::kLost;
-  if (failed) {
+  if (IsFailure(what.outcome)) {
     ++after.failures;
     open.failures.insert(open.failures.begin(), StrCat(FormatUtc(now), " ", detail));
-    if (open.failures.size() > 3) open.failures.resize(3);
+    if (open.failures.size() > kFailuresTold) open.failures.resize(kFailuresTold);
   }
+  if (next.because != nullptr) detail += StrCat("; ", next.because);
   if (what.outcome == Outcome::kSuccess) after.failures = 0;
   SetState(after, next.next, next.reason, detail);
   after.next_at = next.next_at;

@@ -26,6 +26,8 @@ inline constexpr size_t kTimersSpare = 256;
 inline constexpr Millis kAliveStuckAfter = Minutes(10);
 // How often what would not die is looked at again.
 inline constexpr Millis kInspectAgain = Seconds(30);
+// The newest failures of a run, for those who are told of it.
+inline constexpr size_t kFailuresTold = 3;
 // Occurrences looked at for the one whose window contains now.
 inline constexpr int kOccurrencesTried = 1000;
 // `trigger --extra` tries keys #m1 to #m100.
@@ -169,6 +171,8 @@ std::string MetOf(const OpenRun& open);
 inline Reason StartReason(const OpenRun& open) {
   return open.passed.empty() ? Reason::kAllConditionsMet : open.passed.front().reason;
 }
+// "attempt 2 failed: exit 75".
+std::string AttemptText(const Attempt& attempt);
 // What a change to this state is to people, where it is anything.
 std::optional<AlertRule::Event> AlertEventOf(RunState state);
 }  // namespace duecourse

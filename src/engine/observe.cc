@@ -289,6 +289,16 @@ static std::string NeverRan(EngineCore& core, const OpenRun& open, const TaskCon
   return "";
 }
 
+// What makes an upstream that ended otherwise a success. Where one key is asked for, the new run of another
+// key would not be it.
+static std::string HelpFor(const Run& run, const TaskCondition& condition, const Task* upstream) {
+  const std::string rerun = StrCat("duecourse manual rerun ", run.id);
+  if (run.state == RunState::kManualRequired) return StrCat(rerun, " --reason \"why\"");
+  const bool allowed = upstream != nullptr && upstream->rule().supersede != Supersede::kNever;
+  if (!IsFinal(run.state) || condition.key || !run.key || !allowed) return "";
+  return StrCat(rerun, " --supersede --reason \"why\"");
+}
+
 // The store's answer about an upstream task.
 void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::vector<Run>& found) {
   size_t index = pending.index;
@@ -297,6 +307,7 @@ void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::v
       open.task != nullptr && index < open.observed.size() && open.observed[index].ticket == pending.ticket;
   if (!asked_now) return;
   open.observed[index].ticket = 0;
+  open.observed[index].help.clear();
   const TaskCondition& condition = open.task->rule().trigger.preconditions[index].task;
   TemplateScope scope = ScopeOf(*open.task, open.value, open.occurrence);
   bool good = true;
@@ -309,6 +320,9 @@ void EngineState::OnUpstream(OpenRun& open, const Pending& pending, const std::v
     std::string name = run.key ? *run.key : StrCat(task, " ", FormatDay(run.business_date));
     std::string text = StrCat(name, " is ", RunStateName(run.state));
     if (run.state == RunState::kRunning) text += StrCat(" (attempt ", run.attempts, ")");
+    if (!IsOpen(run.state)) text += StrCat(" (", ReasonName(run.reason), ", run ", run.id, ")");
+    if (IsFinal(run.state)) text += " and will not become so by itself";
+    open.observed[index].help = HelpFor(run, condition, rules->Find(run.task));
     Settle(open, index, PreconditionFact::Answer::kNo, RunStateName(run.state), text);
     return;
   }

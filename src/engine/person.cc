@@ -51,10 +51,13 @@ void EngineCore::Refuse(const Request& request, Reason reason, const std::string
 }
 
 void EngineCore::RefuseAsked(OpenRun& open, Reason reason, const std::string& text) {
+  const char* hint = open.force.readiness || !CanBeForced(reason)
+                         ? ""
+                         : "; to start it all the same, add: --force --reason \"why\"";
   if (open.unwritten) {
-    Refuse(*open.asked, reason, text, "");
+    Refuse(*open.asked, reason, StrCat(text, hint), "");
   } else {
-    Refuse(*open.asked, reason, StrCat(text, " (run ", open.run.id, ")"), open.run.id);
+    Refuse(*open.asked, reason, StrCat(text, " (run ", open.run.id, ")", hint), open.run.id);
   }
   open.asked.reset();
   open.force = Force();
@@ -116,7 +119,7 @@ void EngineState::OnTrigger(const Request& request, const TriggerRequest& trigge
   if (*due > now && !trigger.force) {
     Refuse(request, Reason::kNotDue,
            StrCat("it is due at ", FormatLocal(*due, ScheduleOf(TaskOf(*lane).rule(), lane->value).zone),
-                  "; to start it before that: --force --reason \"why\""),
+                  "; to start it before that, add: --force --reason \"why\""),
            "");
     return;
   }
@@ -175,28 +178,68 @@ std::optional<Instant> EngineState::ChooseOccurrence(const Lane& lane, const Tri
   return std::nullopt;
 }
 
+namespace {
+
+// The occurrences of one business date, however many there are.
+struct DatedOccurrences {
+  int64_t count = 0;
+  Instant first;
+  Instant last;
+};
+
+// One local day, (after, through], and the business date that is looked for.
+struct DayToSearch {
+  CivilDay date;
+  Instant after;
+  Instant through;
+};
+
+// A day's business dates rise with the due time and are at most two (a window may open the day before), so
+// its first and its last occurrence say which they are. Only a day of two dates is walked through.
+void AddOfDay(const Task& task, size_t value, const ServerConfig& config, const DayToSearch& day,
+              DatedOccurrences& fits) {
+  auto fit = [&](Instant due) { return OccurrenceAt(task, value, due, config).business_date == day.date; };
+  const std::optional<Instant> first = NextDue(task.rule(), value, day.after);
+  if (!first || *first > day.through) return;
+  const Instant last = PreviousDue(task.rule(), value, day.through + Millis{1}).value_or(*first);
+  const bool first_fits = fit(*first);
+  const bool last_fits = fit(last);
+  if (first_fits && last_fits) {
+    if (fits.count == 0) fits.first = *first;
+    fits.last = last;
+    fits.count += CountDue(task.rule(), value, day.after, day.through);
+    return;
+  }
+  if (!first_fits && !last_fits) return;
+  for (std::optional<Instant> due = first; due && *due <= day.through;
+       due = NextDue(task.rule(), value, *due)) {
+    if (!fit(*due)) continue;
+    if (fits.count++ == 0) fits.first = *due;
+    fits.last = *due;
+  }
+}
+
+}  // namespace
+
 std::optional<Instant> EngineState::ChooseByDate(const Lane& lane, CivilDay date,
                                                  std::string* problem) const {
   const Task& task = TaskOf(lane);
   const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
   // A business date lies at most this far from the day of the due time, holidays included.
   constexpr int kReachDays = 31;
-  Instant after = zone.Lookup({date - kReachDays, 0}).first;
-  Instant until = zone.Lookup({date + kReachDays, 0}).first;
-  std::vector<Instant> fits;
-  int tried = 0;
-  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after);
-       due && *due < until && tried < kOccurrencesTried * 10;
-       due = NextDue(task.rule(), lane.value, *due), ++tried) {
-    if (OccurrenceAt(task, lane.value, *due, rules->config).business_date == date) fits.push_back(*due);
+  DatedOccurrences fits;
+  for (int day = -kReachDays; day < kReachDays; ++day) {
+    const Instant from = zone.Lookup({date + day, 0}).first;
+    const Instant until = zone.Lookup({date + day + 1, 0}).first;
+    AddOfDay(task, lane.value, rules->config, {date, from - Millis{1}, until - Millis{1}}, fits);
   }
-  if (fits.size() == 1) return fits.front();
-  if (fits.empty()) {
+  if (fits.count == 1) return fits.first;
+  if (fits.count == 0) {
     *problem = StrCat("no occurrence of ", task.id, " has business date ", FormatDay(date));
   } else {
     *problem =
-        StrCat(fits.size(), " occurrences of ", task.id, " have business date ", FormatDay(date), ", from ",
-               FormatUtc(fits.front()), " to ", FormatUtc(fits.back()), "; choose one with --at");
+        StrCat(fits.count, " occurrences of ", task.id, " have business date ", FormatDay(date), ", from ",
+               FormatUtc(fits.first), " to ", FormatUtc(fits.last), "; choose one with --at");
   }
   return std::nullopt;
 }
@@ -214,7 +257,9 @@ Force ForceOf(bool forced) {
 void EngineState::TriggerOpen(const Request& request, OpenRun& open, bool forced) {
   if (open.run.state == RunState::kManualRequired) {
     Refuse(request, Reason::kAwaitingPerson,
-           StrCat("run ", open.run.id, " waits for a person; use: manual rerun ", open.run.id), open.run.id);
+           StrCat("run ", open.run.id, " waits for a person; use: ", options.program, " manual rerun ",
+                  open.run.id, " --reason \"why\""),
+           open.run.id);
     return;
   }
   if (open.run.state == RunState::kRunning || open.flight != OpenRun::Flight::kNone || open.asked) {

@@ -258,6 +258,12 @@ std::string EngineCore::DownText() const {
   return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
 }
 
+void EngineCore::NoteDowntime(Instant from) {
+  if (from <= kLongAgo || from >= now - kLateGrace) return;
+  down_from = from;
+  down_until = now;
+}
+
 // One occurrence: its row, what it supersedes, and its first claim where the answer is already yes. `owed`
 // says what it is owed from, or is empty.
 void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending,

@@ -103,9 +103,7 @@ void EngineState::TellEnding(OpenRun& open, const Classified& what, const Breake
     TellRecovery(open, StrCat("succeeded on attempt ", open.run.attempts), rows);
   bool trial = change.reopened || (change.after.open && !change.opened);
   std::optional<AlertRule::Event> event = AlertEventOf(open.run.state);
-  bool failed = what.outcome == Outcome::kFailed || what.outcome == Outcome::kTimedOut ||
-                what.outcome == Outcome::kLost;
-  if (!event && failed) event = AlertRule::Event::kFailure;
+  if (!event && IsFailure(what.outcome)) event = AlertRule::Event::kFailure;
   bool back_to_person = open.claim_kind == TriggerKind::kManual &&
                         open.run.before_manual == RunState::kManualRequired &&
                         open.run.state == RunState::kManualRequired;

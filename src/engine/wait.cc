@@ -17,8 +17,13 @@ static bool ShowsAnswers(const Run& run) {
          run.reason != Reason::kStuck;
 }
 
-// The last answer before it ended; a former daemon's, as the row has it, where this one gave none.
+// The last answer before it ended; a former daemon's, as the row has it, where this one gave none. Of what
+// only waited for its next attempt it is why the one before came to nothing.
 static std::optional<std::pair<Reason, std::string>> LastAnswer(const OpenRun& open) {
+  const bool tried = open.run.state == RunState::kRetrying || open.run.state == RunState::kCatchupWaiting;
+  const bool only_waited =
+      open.told_reason == Reason::kWaitingRetry || open.told_reason == Reason::kWaitingCatchup;
+  if (tried && (!open.told_once || only_waited)) return std::pair(open.run.reason, open.run.detail);
   if (open.told_once) return std::pair(open.told_reason, open.told_text);
   bool shown = open.run.state == RunState::kScheduled && open.run.reason != Reason::kNotDue;
   if (!shown) return std::nullopt;
@@ -85,6 +90,12 @@ void EngineState::End(OpenRun& open, const Decision& decision) {
   Ended ended = DecideEnd(facts);
   // Its cause is the last answer: which pool and holder, which file, which upstream.
   std::string detail = open.last_text;
+  const bool over =
+      decision.reason == Reason::kExceededWindow || decision.reason == Reason::kExceededMaxDelay;
+  const Instant limit =
+      decision.reason == Reason::kExceededMaxDelay ? open.occurrence.start_limit : open.run.window_ends;
+  if (over && down_from < limit && limit <= down_until)
+    detail += StrCat("; the scheduler was down from ", FormatUtc(down_from), " to ", FormatUtc(down_until));
   auto last = LastAnswer(open);
   if (decision.reason != Reason::kCancelled && last && !last->second.empty())
     detail = StrCat(detail, "; last: ", ReasonName(last->first), ", ", last->second);

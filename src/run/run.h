@@ -35,6 +35,10 @@ bool IsFinal(RunState state);
 bool IsOpen(RunState state);
 
 enum class Outcome { kNone, kSuccess, kFailed, kTimedOut, kLost, kNotReady, kNotStarted, kCancelled };
+// failed, timed_out, lost: what counts as a failure in a row.
+constexpr bool IsFailure(Outcome outcome) {
+  return outcome == Outcome::kFailed || outcome == Outcome::kTimedOut || outcome == Outcome::kLost;
+}
 const char* OutcomeName(Outcome outcome);
 std::optional<Outcome> OutcomeFromName(std::string_view name);
 

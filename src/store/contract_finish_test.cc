@@ -83,6 +83,9 @@ TEST_P(FinishContract, WritesAllThatFollowsFromAnAttemptInOneStep) {
   EXPECT_EQ(snapshot.breakers.at(0).failed_attempts, 1);
   EXPECT_EQ(snapshot.flags.at(0).name, "t.done");
   EXPECT_EQ(snapshot.unfinished.size(), 0u);
+  ASSERT_EQ(snapshot.failed.size(), 1u);
+  EXPECT_EQ(snapshot.failed[0].run_id, "r1");
+  EXPECT_EQ(snapshot.failed[0].outcome, Outcome::kFailed);
 }
 
 TEST_P(FinishContract, ARunThatSucceedsAtOnceHasTwoDecisionRows) {

@@ -392,7 +392,7 @@ std::string ShowAll(Store& store) {
   Show show;
   Result<Snapshot> s = store.Load();
   if (!s.ok()) return s.error().message();
-  show << s->cursors << s->open_runs << s->unfinished << s->breakers << s->controls << s->flags
+  show << s->cursors << s->open_runs << s->unfinished << s->failed << s->breakers << s->controls << s->flags
        << s->pending_alerts << s->pool_last_start << s->last_alive;
   for (const RunAhead& ahead : s->ahead) show << ahead.task << ahead.value << ahead.due;
   Result<std::unique_ptr<StoreReader>> made = store.NewReader();

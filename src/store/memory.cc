@@ -59,6 +59,9 @@ Result<Snapshot> MemoryStore::Load() {
     if (IsFinal(stored.run.state)) continue;
     snapshot.open_runs.push_back(stored.run);
     if (stored.run.state == RunState::kRunning) snapshot.unfinished.push_back(stored.attempts.back());
+    for (auto it = stored.attempts.rbegin(); it != stored.attempts.rend(); ++it) {
+      if (IsFailure(it->outcome) && it->number > stored.run.attempts - 10) snapshot.failed.push_back(*it);
+    }
   }
   for (const auto& [lane, breaker] : disk_->breakers) snapshot.breakers.push_back(breaker);
   for (const auto& [scope, control] : disk_->controls) snapshot.controls.push_back(control);

@@ -50,6 +50,14 @@ constexpr const char* kUnfinished =
     "  AND run.state = 'running'\n"
     "ORDER BY run.seq\n";
 
+constexpr const char* kFailed =
+    "SELECT " DC_ATTEMPT_COLUMNS
+    "FROM run INDEXED BY run_open\n"
+    "JOIN attempt ON attempt.run = run.seq AND attempt.number > run.attempts - 10\n"
+    "LEFT JOIN node ON node.seq = attempt.owner\n" DC_WHERE_OPEN
+    "  AND attempt.outcome IN ('failed', 'timed_out', 'lost')\n"
+    "ORDER BY run.seq, attempt.number DESC\n";
+
 constexpr const char* kBreakers = "SELECT " DC_BREAKER_COLUMNS
                                   "FROM breaker\n"
                                   "ORDER BY task, value\n";
@@ -239,6 +247,7 @@ Result<Snapshot> SqliteStore::Load() {
   ReadAll(session_, kCursors, TakeCursor, snapshot.cursors);
   ReadAll(session_, kOpenRuns, TakeRun, snapshot.open_runs);
   ReadAll(session_, kUnfinished, TakeAttempt, snapshot.unfinished);
+  ReadAll(session_, kFailed, TakeAttempt, snapshot.failed);
   ReadAll(session_, kBreakers, TakeBreaker, snapshot.breakers);
   ReadAll(session_, kControls, TakeControl, snapshot.controls);
   ReadAll(session_, kFlags, TakeFlag, snapshot.flags);

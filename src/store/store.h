@@ -61,6 +61,7 @@ struct Snapshot {
   std::vector<TaskCursor> cursors;
   std::vector<Run> open_runs;       // open states and manual_required
   std::vector<Attempt> unfinished;  // of running ones
+  std::vector<Attempt> failed;      // failed, timed out or lost, of the newest ten of each; newest first
   std::vector<Breaker> breakers;
   std::vector<Control> controls;
   std::vector<Flag> flags;
