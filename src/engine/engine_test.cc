@@ -272,5 +272,28 @@ TEST(Engine, FailuresFromBeforeARestartAreToldByTheNextDaemon) {
   EXPECT_NE(body.find("attempt 3 failed: exit 75"), std::string::npos) << body;
 }
 
+TEST(Engine, AnOlderSuccessOfAFrequentUpstreamDoesNotStandForWhatNeverRan) {
+  Bench bench(RulesOf(
+      "tasks:\n  - task_id: up\n    trigger: {every: 10s, timezone: UTC}\n    idempotency: {business_key: "
+      "\"up:{scheduled_at}\"}\n    execution: {noop: {}}\n" +
+      Rule("b", ", preconditions: [{type: task, task: up, business_date: previous_day}]")));
+  bench.Step(kDue - Minutes(1) + Seconds(20));
+  bench.Settle();
+  ASSERT_FALSE(bench.starts.empty());
+  for (size_t i = 0; i < bench.starts.size(); ++i) {
+    bench.End(bench.starts[i]);
+    bench.Settle();
+  }
+  bench.Step(kDue + Hours(25));  // an hour late; of the day before nothing after eight ran
+  bench.Settle();
+  bench.Ask(7, ExplainRequest{"b"});
+  const Json& values = bench.answers.back().body.Get("values");
+  std::string text;
+  for (const Json& open : values.AsArray()[0].Get("open").AsArray())
+    text += open.Get("detail").AsString() + "\n";
+  EXPECT_NE(text.find("up of 2026-03-02T23:59:50Z never ran"), std::string::npos) << text;
+  for (const AttemptRef& start : bench.starts) EXPECT_NE(bench.disk->runs.at(start.run_id).run.task, "b");
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -255,18 +255,27 @@ static std::string AbsentValue(const Task* upstream, const OpenRun& open, const 
   return "";
 }
 
-// How many occurrences of an upstream are looked at for the one that this run asks for: two days of minutes.
-static constexpr int kUpstreamTried = 2880;
+// How many days of an upstream are looked through for the business date that this run asks for.
+static constexpr int kUpstreamDays = 62;
 
-// The newest occurrence due at or before `mine` for that business date, or nothing.
+// The newest occurrence due at or before `mine` for that business date, or nothing. Business dates rise with
+// the due time, so a day whose first occurrence is for a later date is passed over as a whole.
 static std::optional<Instant> LatestDue(const Task& upstream, size_t value, CivilDay date, Instant mine,
                                         const ServerConfig& config) {
-  std::optional<Instant> due = PreviousDue(upstream.rule(), value, mine + Millis{1});
-  for (int i = 0; i < kUpstreamTried && due; ++i) {
-    CivilDay day = OccurrenceAt(upstream, value, *due, config).business_date;
-    if (day == date) return due;
-    if (day < date) return std::nullopt;
-    due = PreviousDue(upstream.rule(), value, *due);
+  const RuleBody& rule = upstream.rule();
+  auto date_of = [&](Instant due) { return OccurrenceAt(upstream, value, due, config).business_date; };
+  const Zone& zone = ScheduleOf(rule, value).zone;
+  std::optional<Instant> due = PreviousDue(rule, value, mine + Millis{1});
+  for (int day = 0; day < kUpstreamDays && due; ++day) {
+    const Instant begin = zone.Lookup({zone.ToLocal(*due).civil.day, 0}).first;
+    const Instant first = std::min(NextDue(rule, value, begin - Millis{1}).value_or(*due), *due);
+    if (date < date_of(first)) {
+      due = PreviousDue(rule, value, first);
+      continue;
+    }
+    while (due && *due >= first && date < date_of(*due)) due = PreviousDue(rule, value, *due);
+    if (!due || date_of(*due) < date) return std::nullopt;
+    return due;
   }
   return std::nullopt;
 }

@@ -92,10 +92,12 @@ void EngineState::End(OpenRun& open, const Decision& decision) {
   std::string detail = open.last_text;
   const bool over =
       decision.reason == Reason::kExceededWindow || decision.reason == Reason::kExceededMaxDelay;
+  const Zone& zone = ScheduleOf(rule, open.value).zone;
   const Instant limit =
       decision.reason == Reason::kExceededMaxDelay ? open.occurrence.start_limit : open.run.window_ends;
   if (over && down_from < limit && limit <= down_until)
-    detail += StrCat("; the scheduler was down from ", FormatUtc(down_from), " to ", FormatUtc(down_until));
+    detail += StrCat("; the scheduler was down from ", FormatLocal(down_from, zone), " to ",
+                     FormatLocal(down_until, zone));
   auto last = LastAnswer(open);
   if (decision.reason != Reason::kCancelled && last && !last->second.empty())
     detail = StrCat(detail, "; last: ", ReasonName(last->first), ", ", last->second);
