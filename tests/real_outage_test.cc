@@ -206,11 +206,13 @@ TEST_F(Outage, AClockThatStandsBeforeTheLastDaemonsIsTold) {
 
 TEST_F(Outage, TheLastHeartbeatBeforeAKillIsWhatALostAttemptTells) {
   daemon.Rules(
-      "task_id: a\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
-      "execution: {shell: 'exec sleep 300'}\n");
+      StrCat("task_id: a\ntrigger: {every: 1d, anchor: \"2026-01-01T00:00:00Z\", timezone: UTC}\n"
+             "execution: {shell: 'touch ",
+             daemon / "started", "; exec sleep 300'}\n"));
   daemon.StandAt("2026-03-02T10:00:00Z");
   ASSERT_TRUE(daemon.Start()) << daemon.log();
   ASSERT_EQ(daemon.Cli({"trigger", "a", "--extra", "--by", "ann"}).code, 0);
+  ASSERT_TRUE(Eventually([&] { return FileExists(daemon / "started"); })) << daemon.log();
   daemon.Kill();
   daemon.StandAt("2026-03-02T11:00:00Z");
   ASSERT_TRUE(daemon.Start()) << daemon.log();

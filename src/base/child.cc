@@ -119,6 +119,21 @@ Result<Fd> InputFile(const std::string& input) {
 // By its number: glibc 2.36 declares pidfd_open without C linkage.
 int PidfdOpen(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
+// "PID.START" of this process: whose its children are.
+std::string MakerName() {
+  const std::optional<ProcessStat> self = ReadProcessStat(::getpid());
+  return StrCat(::getpid(), ".", self ? self->start : 0);
+}
+
+// Whether who made the child with this mark is still at work.
+bool MakerLives(std::string_view mark) {
+  const std::vector<std::string_view> parts = Split(mark, '.');
+  if (parts.size() != 3) return false;
+  const std::optional<ProcessStat> maker =
+      ReadProcessStat(static_cast<pid_t>(ParseInteger(parts[0]).value_or(0)));
+  return maker && !maker->dead() && maker->start == ParseInteger(parts[1]);
+}
+
 struct Started {
   std::string mark;      // in its environment and that of all it starts
   int64_t earliest = 0;  // start of it, in the ticks of ProcessStat
@@ -140,7 +155,7 @@ Result<Started> Spawn(const ChildRequest& request) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error(StrCat("no pipe for its output: ", ErrnoText(errno)));
   Started started;
-  started.mark = SecureToken(kMarkBytes);
+  started.mark = StrCat(MakerName(), ".", SecureToken(kMarkBytes));
   started.earliest = TicksNow();
   started.output = Fd(ends[0]);
   Fd write_end(ends[1]);
@@ -244,8 +259,10 @@ size_t EndChildrenOf(const char* variable, const std::string& value) {
       1,
       [&](const ProcessStat& process) {
         const std::string environment = ProcessEnvironment(process.pid);
+        const std::string_view mark = EnvironmentValue(environment, kChildMark);
         const bool ours = EnvironmentValue(environment, variable) == value;
-        return ours && !EnvironmentValue(environment, kChildMark).empty() ? 0 : -1;
+        // A copy of a store has its id, too: what a living daemon made is not ours.
+        return ours && !mark.empty() && !MakerLives(mark) ? 0 : -1;
       },
       static_cast<int>(kChildReapPatience.count));
   return found[0].ended.size() + found[0].alive.size();

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "base/test_folder.h"
 #include "base/text.h"
 
 namespace duecourse {
@@ -171,6 +173,36 @@ TEST(ChildTest, TheLastLineIsSafeToShow) {
                       {"bad \xff byte", "bad \xEF\xBF\xBD byte"},
                       {"1234567890123456789é12345", "1234567890123456789…"}};
   for (const Row& row : rows) EXPECT_EQ(LastLine(row.output, 20), row.line);
+}
+
+// A copy of a store may be served beside the first: what the living daemon started is left alone.
+TEST(ChildTest, OnlyWhatADeadProcessLeftIsEndedLater) {
+  const TestFolder folder;
+  const std::string living = folder.path() + "/living", orphan = folder.path() + "/orphan";
+  const std::string store = StrCat("STORE_OF_TEST=", SecureToken(6));
+  // As a process that is no more would have left it: its mark names a process that is not there.
+  ChildRequest made;
+  made.argv = {"sh", "-c",
+               StrCat("env ", kChildMark, "=1.999999999999.x ", store, " setsid sh -c 'echo $$ > ", orphan,
+                      "; exec tail -f /dev/null' & while [ ! -s ", orphan, " ]; do :; done")};
+  ASSERT_EQ(RunChild(made).text, "exit 0");
+  const Fd cancel(::eventfd(0, EFD_CLOEXEC));
+  ChildRequest request;
+  request.argv = {"sh", "-c", StrCat("echo $$ > ", living, "; exec tail -f /dev/null")};
+  request.env = {{store.substr(0, store.find('=')), store.substr(store.find('=') + 1)}};
+  request.cancel_fd = cancel.get();
+  request.timeout = Seconds(60);
+  ChildEnding ending;
+  std::thread runner([&] { ending = RunChild(request); });
+  while (!ReadFile(living, 100).ok() || ReadFile(living, 100)->empty()) std::this_thread::yield();
+  EXPECT_EQ(EndChildrenOf("STORE_OF_TEST", store.substr(store.find('=') + 1)), 1u);
+  const uint64_t one = 1;
+  ASSERT_EQ(::write(cancel.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  runner.join();
+  EXPECT_EQ(ending.kind, Kind::kCancelled) << ending.text;
+  const std::string stat = StrCat("/proc/", Trim(*ReadFile(orphan, 100)), "/stat");
+  Result<std::string> state = ReadFile(stat, 4096);
+  EXPECT_TRUE(!state.ok() || state->find(") S ") == std::string::npos) << *state;
 }
 
 }  // namespace

@@ -138,6 +138,10 @@ bool TurnBack(Lane& lane, Instant now) {
   return ahead;
 }
 
+void TurnBack(Breaker& breaker, Millis cooldown, Instant now) {
+  if (breaker.open && breaker.until) breaker.until = std::min(*breaker.until, now + cooldown);
+}
+
 // One lane for each enabled (task, value). A new lane, or one whose schedule changed, owes nothing from
 // before now.
 void EngineState::BuildLanes(const std::vector<TaskCursor>& cursors, bool activate,
@@ -239,6 +243,7 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
       continue;
     }
     lane->breaker = std::make_unique<Breaker>(breaker);
+    TurnBack(*lane->breaker, TaskOf(*lane).rule().retry.breaker_cooldown, now);
     // A trial that was noted and never claimed is nobody's.
     bool under_way = std::any_of(snapshot.open_runs.begin(), snapshot.open_runs.end(), [&](const Run& run) {
       return run.id == breaker.trial_run && run.state == RunState::kRunning;

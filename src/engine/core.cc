@@ -144,11 +144,12 @@ void EngineCore::JoinLane(OpenRun& open) {
   open.lane = kNoLane;
   Lane* lane = FindLane(open.run.task, open.run.value, &open.lane);
   if (lane == nullptr) return;
-  auto later = [&](const std::string& id) {
+  auto no_later = [&](const std::string& id) {
     const OpenRun* other = FindRun(id);
-    return other != nullptr && other->run.due > open.run.due;
+    return other == nullptr || other->run.due <= open.run.due;
   };
-  lane->open.insert(std::find_if(lane->open.begin(), lane->open.end(), later), open.run.id);
+  // From the end: nearly always it is the newest, and there may be a thousand.
+  lane->open.insert(std::find_if(lane->open.rbegin(), lane->open.rend(), no_later).base(), open.run.id);
 }
 
 void EngineCore::WaitForFlag(OpenRun& open, const std::string& name) {

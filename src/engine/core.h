@@ -61,7 +61,8 @@ class EngineCore {
   // The pause of this task, or null; the end of the maintenance that is on for it, or kLongAgo.
   const Control* PauseOf(const Task& task) const;
   Instant MaintenanceUntil(const Task& task, int* index) const;
-  bool IsAhead(const Run& run) const;
+  bool GapIsLate() const;
+  std::optional<size_t> FirstToStart(const Lane& lane, const std::vector<Instant>& starts) const;
   // Why nothing was planned until now.
   std::string DownText() const;
   // Nobody was at work from then until now.

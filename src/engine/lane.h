@@ -31,7 +31,8 @@ struct Lane {
 
 // Occurrences in (planned_through, now] of one lane, sorted into what starts and what is only counted.
 struct DueSet {
-  std::vector<Instant> starts;    // to be planned as runs, oldest first
+  std::vector<Instant> starts;    // owed, to be planned as runs, oldest first
+  std::vector<Instant> late;      // to be planned in any case; oldest first
   std::vector<Instant> by_hand;   // have their run already, so they are nobody's miss; oldest first
   std::vector<Note> ranges;       // missed, or on excluded days
   std::optional<Instant> person;  // the newest missed one, where a person must decide
@@ -48,6 +49,8 @@ std::string ScheduleFingerprint(const Schedule& schedule);
 // A lane that was planned by a clock which stood ahead would be silent until that time is reached. What it
 // has already is known by its identity and its key. True where there was something to turn back.
 bool TurnBack(Lane& lane, Instant now);
+// Nor is an open breaker, which would stand for as long as the clock had leapt.
+void TurnBack(Breaker& breaker, Millis cooldown, Instant now);
 // The index of a for_each value by its id.
 bool FindValue(const RuleBody& rule, const std::string& id, size_t* index);
 

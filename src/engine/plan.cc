@@ -3,7 +3,6 @@
 // late as long as its window is open; what ended meanwhile is counted as after downtime, for there may be
 // much of it.
 #include <algorithm>
-#include <iterator>
 
 #include "base/text.h"
 #include "engine/state.h"
@@ -30,6 +29,12 @@ bool IsRestricted(const TriggerRule& trigger) {
   return trigger.days != 0x7f || trigger.workdays_only || !trigger.calendar.empty();
 }
 
+// Its day is excluded, or it was moved to a day that has its own.
+bool IsNotItsDay(const Task& task, size_t value, const Occurrence& occurrence, const ServerConfig& config) {
+  return occurrence.day == Occurrence::Day::kExcluded ||
+         (occurrence.moved && DroppedAfterMove(task, value, occurrence, config));
+}
+
 void Extend(Note& range, Instant due) {
   if (range.count == 0) range.first_due = due;
   range.last_due = due;
@@ -45,14 +50,15 @@ std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Ins
   const Task& task = TaskOf(lane);
   std::vector<Instant> open;
   Instant before = end + Millis{1};
-  // Windows of one rule end in the order of their due times, but for a day that moved; the walk stops at the
-  // first ended one.
+  // Windows of one rule end in the order of their due times, so the walk stops at the first ended one. Of
+  // those that a calendar moved only the last one before the day it moved to is owed, so they are in order,
+  // too.
   while (open.size() < most) {
     std::optional<Instant> due = PreviousDue(task.rule(), lane.value, before);
     if (!due || *due <= after) break;
     Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
     if ((any ? occurrence.window.ends : occurrence.start_limit) <= now) break;
-    if (any || occurrence.day == Occurrence::Day::kOpen) open.push_back(*due);
+    if (any || !IsNotItsDay(task, lane.value, occurrence, rules->config)) open.push_back(*due);
     before = *due;
   }
   std::reverse(open.begin(), open.end());
@@ -61,9 +67,10 @@ std::vector<Instant> EngineState::StillOpen(const Lane& lane, Instant after, Ins
 
 // Those that are in no range, oldest first.
 static std::vector<Instant> Placed(const DueSet& set) {
-  std::vector<Instant> placed;
-  std::set_union(set.starts.begin(), set.starts.end(), set.by_hand.begin(), set.by_hand.end(),
-                 std::back_inserter(placed));
+  std::vector<Instant> placed = set.starts;
+  placed.insert(placed.end(), set.by_hand.begin(), set.by_hand.end());
+  placed.insert(placed.end(), set.late.begin(), set.late.end());
+  std::sort(placed.begin(), placed.end());
   return placed;
 }
 
@@ -84,7 +91,7 @@ void EngineState::CountMissed(const Lane& lane, Instant after, Instant through, 
          due = NextDue(task.rule(), lane.value, *due)) {
       if (std::binary_search(placed.begin(), placed.end(), *due)) continue;
       Occurrence occurrence = OccurrenceAt(task, lane.value, *due, rules->config);
-      Extend(occurrence.day == Occurrence::Day::kExcluded ? excluded : missed, *due);
+      Extend(IsNotItsDay(task, lane.value, occurrence, rules->config) ? excluded : missed, *due);
     }
   } else if (total > chosen) {
     missed.count = total - chosen;
@@ -106,8 +113,9 @@ Instant EngineState::FirstNotIn(const std::vector<Instant>& placed, const Lane& 
   for (int64_t i = 0; i < kSortedRangeMax && due && after < *due && *due <= through; ++i) {
     if (!std::binary_search(placed.begin(), placed.end(), *due)) {
       if (!any) any = due;
-      bool excluded = IsRestricted(task.rule().trigger) &&
-                      OccurrenceAt(task, lane.value, *due, rules->config).day == Occurrence::Day::kExcluded;
+      bool excluded =
+          IsRestricted(task.rule().trigger) &&
+          IsNotItsDay(task, lane.value, OccurrenceAt(task, lane.value, *due, rules->config), rules->config);
       if (!excluded) return *due;
     }
     due = forward ? NextDue(task.rule(), lane.value, *due) : PreviousDue(task.rule(), lane.value, *due);
@@ -116,27 +124,40 @@ Instant EngineState::FirstNotIn(const std::vector<Instant>& placed, const Lane& 
   return *any;
 }
 
-// What came due after `after`, to be planned one by one. After a time without the store that may be much:
-// only what is still open is, and `after` moves up to it; what is before it has been missed.
-std::vector<Instant> EngineState::LateOnes(const Lane& lane, Instant& after) const {
+// The first of them that may really start: on a day of the rule, and not by hand already. What a day excludes
+// takes nobody's place.
+std::optional<size_t> EngineCore::FirstToStart(const Lane& lane, const std::vector<Instant>& starts) const {
   const Task& task = TaskOf(lane);
-  std::vector<Instant> late;
-  if (store_gap.from < kNever) {
-    late = StillOpen(lane, after, now, true, kCatchupOccurrencesMax);
-    after = late.empty() ? now : late.front() - Millis{1};
-    return late;
+  const auto of_lane = ahead.find({task.id, ValueId(task.rule(), lane.value)});
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const Occurrence occurrence = OccurrenceAt(task, lane.value, starts[i], rules->config);
+    if (IsNotItsDay(task, lane.value, occurrence, rules->config)) continue;
+    if (of_lane != ahead.end() && of_lane->second.contains(starts[i])) continue;
+    return i;
   }
-  for (std::optional<Instant> due = NextDue(task.rule(), lane.value, after); due && *due <= now;
-       due = NextDue(task.rule(), lane.value, *due)) {
+  return std::nullopt;
+}
+
+// What is planned one by one, whatever the rule says of missed ones. After a time without the store that may
+// be much, so it is only what is still open.
+std::vector<Instant> EngineState::LateOnes(const Lane& lane, Instant from) const {
+  const Instant graced = now - kLateGrace - Millis{1};
+  if (GapIsLate()) {
+    const Instant after = std::max(from, std::min(graced, store_gap.from - kLateGrace - Millis{1}));
+    return StillOpen(lane, after, now, true, kCatchupOccurrencesMax);
+  }
+  const RuleBody& rule = TaskOf(lane).rule();
+  std::vector<Instant> late;
+  for (std::optional<Instant> due = NextDue(rule, lane.value, std::max(from, graced)); due && *due <= now;
+       due = NextDue(rule, lane.value, *due)) {
     late.push_back(*due);
   }
   return late;
 }
 
-bool EngineCore::IsAhead(const Run& run) const {
-  auto of_lane = ahead.find({run.task, run.value});
-  return of_lane != ahead.end() && of_lane->second.contains(run.due);
-}
+// What came due while the store was away is late where it is planned as soon as the store is back. Who comes
+// later was stopped itself meanwhile.
+bool EngineCore::GapIsLate() const { return store_gap.from < kNever && now - store_gap.until <= kLateGrace; }
 
 // Occurrences in (after, through] that a person started before they were due.
 std::vector<Instant> EngineState::StartedByHand(const Lane& lane, Instant after, Instant through) const {
@@ -162,31 +183,30 @@ void EngineState::PlanLane(size_t index) {
   const Task& task = TaskOf(lane);
   const TriggerRule& trigger = task.rule().trigger;
   Instant from = std::max(lane.planned_through, lane.in_force_since);
-  Instant late_after = std::max(from, std::min(now, store_gap.from) - kLateGrace - Millis{1});
   DueSet set;
-  set.starts = LateOnes(lane, late_after);
-  set.by_hand = StartedByHand(lane, from, late_after);
-  int64_t missed = late_after > from ? CountDue(task.rule(), lane.value, from, late_after) : 0;
-  missed -= static_cast<int64_t>(set.by_hand.size());
-  if (missed > 0) {
-    std::vector<Instant> late = std::move(set.starts);
-    set.starts.clear();
+  set.late = LateOnes(lane, from);
+  const auto is_late = [&](Instant due) { return std::binary_search(set.late.begin(), set.late.end(), due); };
+  // After an outage the late ones lie among the missed, else behind them.
+  const Instant through = GapIsLate() ? now : std::max(from, now - kLateGrace - Millis{1});
+  set.by_hand = StartedByHand(lane, from, through);
+  std::erase_if(set.by_hand, is_late);
+  const int64_t placed = static_cast<int64_t>(set.by_hand.size() + (GapIsLate() ? set.late.size() : 0));
+  owed_count = 0;
+  if (through > from && CountDue(task.rule(), lane.value, from, through) > placed) {
     if (trigger.missed == MissedPolicy::kAll) {
-      set.starts = StillOpen(lane, from, late_after, false, kCatchupOccurrencesMax);
-    } else if (trigger.missed == MissedPolicy::kLatest && late.empty()) {
-      set.starts = StillOpen(lane, from, late_after, false, 1);
+      set.starts = StillOpen(lane, from, through, false, kCatchupOccurrencesMax);
+    } else if (trigger.missed == MissedPolicy::kLatest && !FirstToStart(lane, set.late)) {
+      set.starts = StillOpen(lane, from, through, false, 1);
     }
-    const bool can_start = !set.starts.empty() || !late.empty();
     std::erase_if(set.starts, [&](Instant due) {
-      return std::binary_search(set.by_hand.begin(), set.by_hand.end(), due);
+      return is_late(due) || std::binary_search(set.by_hand.begin(), set.by_hand.end(), due);
     });
     owed_count = set.starts.size();
-    CountMissed(lane, from, late_after, set);
+    CountMissed(lane, from, through, set);
+    const bool can_start = owed_count > 0 || FirstToStart(lane, set.late);
     if (!can_start && trigger.on_window_end == OnWindowEnd::kManual) PersonForNewest(lane, from, set);
-    set.starts.insert(set.starts.end(), late.begin(), late.end());
-  } else {
-    owed_count = 0;
   }
+  set.starts.insert(set.starts.end(), set.late.begin(), set.late.end());
   EmitPlan(index, std::move(set));
 }
 
@@ -214,22 +234,30 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
   call.value = ValueId(task.rule(), lane.value);
   call.planned_through = now;
   std::string down = DownText();
+  const std::optional<size_t> first = FirstToStart(lane, set.starts);
+  const bool latest = task.rule().trigger.missed == MissedPolicy::kLatest;
+  if (first && latest) SupersedeOlder(lane, set.starts[*first], call, pending);
+  std::string first_id;
   if (set.person) {
     owed_to_person = true;
     PlanOne(index, *set.person, call, pending, down);
     owed_to_person = false;
   }
-  for (size_t i = 0; i < set.starts.size(); ++i)
+  for (size_t i = 0; i < set.starts.size(); ++i) {
     PlanOne(index, set.starts[i], call, pending, i < owed_count ? down : "");
+    if (first == i) first_id = pending.runs.back();
+  }
+  for (MoveCall& move : call.supersede) move.after.superseded_by = first_id;
+  for (Run& after : pending.after) after.superseded_by = first_id;
   for (Note& range : set.ranges) {
     range.task = call.task;
     range.value = call.value;
     range.at = now;
     if (range.reason == Reason::kSchedulerDown) {
       range.detail = down;
-      if (!set.starts.empty() && task.rule().trigger.missed == MissedPolicy::kLatest) {
-        range.run_id = pending.runs.front();
-        range.detail += StrCat("; superseded by the occurrence of ", FormatUtc(set.starts.front()));
+      if (first && latest) {
+        range.run_id = first_id;
+        range.detail += StrCat("; superseded by the occurrence of ", FormatUtc(set.starts[*first]));
       }
       TellMissedRange(lane, range, call, pending);
     } else {
@@ -252,7 +280,7 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
 }
 
 std::string EngineCore::DownText() const {
-  if (store_gap.from < kNever)
+  if (GapIsLate())
     return StrCat("the store took nothing from ", FormatUtc(store_gap.from), " to ",
                   FormatUtc(store_gap.until));
   return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
@@ -280,8 +308,6 @@ void EngineState::PlanOne(size_t index, Instant due, PlanCall& call, Pending& pe
   run.rule_version = rule_version;
   run.created_at = now;
   run.state_since = now;
-  if (task.rule().trigger.missed == MissedPolicy::kLatest && !IsAhead(run))
-    SupersedeOlder(lane, run, call, pending);
   run.business_date = OccurrenceAt(task, lane.value, due, rules->config).business_date;
   OpenRun& open = AddRun(run);
   open.flight = OpenRun::Flight::kPlan;
@@ -312,8 +338,7 @@ Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
     return {RunState::kManualRequired, Reason::kCalendarUnknown};
   }
   // A day that is not its own takes no key: the working day beside it may have the same business date.
-  if (occurrence.day == Occurrence::Day::kExcluded ||
-      (occurrence.moved && DroppedAfterMove(task, open.value, occurrence, rules->config))) {
+  if (IsNotItsDay(task, open.value, occurrence, rules->config)) {
     open.run.detail = occurrence.day_detail;
     return {RunState::kSkipped, Reason::kCalendarExcluded};
   }
@@ -332,12 +357,11 @@ Ended EngineState::FirstFate(OpenRun& open, const std::string& owed) {
 
 // `missed: latest`: an older occurrence that never started, and is owed from downtime or blocked by a limit,
 // gives way.
-void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, Pending& pending) {
-  std::vector<std::string> older = lane.open;
-  for (const std::string& id : older) {
+void EngineState::SupersedeOlder(const Lane& lane, Instant newer, PlanCall& call, Pending& pending) {
+  for (const std::string& id : lane.open) {
     OpenRun* open = FindRun(id);
     if (open == nullptr || open->run.state != RunState::kScheduled || open->run.attempts > 0) continue;
-    if (open->run.extra || open->flight != OpenRun::Flight::kNone || open->run.due >= newer.due) continue;
+    if (open->run.extra || open->flight != OpenRun::Flight::kNone || open->run.due >= newer) continue;
     Reason why = open->last.reason;
     if (why == Reason::kNotDue)
       why = open->run.reason;  // a former daemon's answer: this one has not asked yet
@@ -346,10 +370,9 @@ void EngineState::SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, P
                                                  why == Reason::kMinInterval || why == Reason::kRateLimited);
     if (!open->run.owed && !by_limit) continue;
     const std::string& waits = open->last_text.empty() ? open->run.detail : open->last_text;
-    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer.due),
+    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer),
                                 " while it waited: ", waits.empty() ? ReasonName(why) : waits);
     MoveCall move = MakeMove(*open, RunState::kSkipped, Reason::kSuperseded, detail);
-    move.after.superseded_by = newer.id;
     open->flight = OpenRun::Flight::kMove;
     pending.superseded.push_back(id);
     pending.after.push_back(move.after);

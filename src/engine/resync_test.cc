@@ -292,5 +292,50 @@ TEST(Engine, CountsThatComeBeforeTheirRowIsStoredAreAdded) {
   EXPECT_EQ(asked, 3);
 }
 
+// The outage is over and planned for; what came due while the daemon itself was stopped is downtime.
+TEST(Outage, AStopBehindItIsDowntimeNotLate) {
+  Bench bench(RulesOf(
+      "tasks:\n  - task_id: t\n    trigger: {cron: \"*/10 * * * *\", timezone: UTC, window_end: +1h, "
+      "missed: skip}\n    idempotency: {business_key: \"t:{scheduled_at}\"}\n    execution: {noop: {}}\n"));
+  bench.Step(kDue);
+  bench.Settle();
+  bench.Step(kDue + Seconds(62), {StoreTrouble{false, StoreFault()}});
+  bench.Step(kDue + Seconds(65), {StoreTrouble{true, StoreFault()}});
+  bench.Settle();
+  const size_t before = bench.disk->runs.size();
+  bench.Step(kDue + Minutes(23));
+  bench.Settle();
+  EXPECT_EQ(bench.disk->runs.size(), before);
+  ASSERT_EQ(bench.disk->notes.size(), 1u);
+  const Note& missed = bench.disk->notes.begin()->second.note;
+  EXPECT_EQ(missed.count, 2);
+  EXPECT_EQ(missed.detail.find("the store took nothing"), std::string::npos) << missed.detail;
+}
+
+// It would else stand open for as long as the clock had leapt.
+TEST(ClockBack, AnOpenBreakerWaitsNoLongerThanItsCooldown) {
+  Bench bench(RulesOf(
+      "tasks:\n  - task_id: t\n    trigger: {cron: \"*/10 * * * *\", timezone: UTC, window_end: +9m}\n    "
+      "retry: {max_total_attempts: 1, breaker: {failures: 1, cooldown: 15m}}\n    idempotency: "
+      "{business_key: \"t:{scheduled_at}\"}\n    execution: {noop: {}}\n"));
+  const Instant ahead = kDue + Hours(24);
+  bench.Step(ahead, {ClockLeapt{Hours(24), true}});
+  bench.Settle();
+  bench.Step(ahead + Minutes(10));
+  bench.Settle();
+  ASSERT_FALSE(bench.starts.empty());
+  bench.End(bench.starts.back(), 1);
+  bench.Settle();
+  ASSERT_EQ(bench.disk->breakers.size(), 1u);
+  ASSERT_TRUE(bench.disk->breakers.begin()->second.open);
+  const Instant back = kDue + Minutes(15);
+  bench.Step(back, {ClockLeapt{back - bench.clock.wall, true}});
+  bench.Settle();
+  const size_t before = bench.starts.size();
+  bench.Step(kDue + Minutes(40));  // more than the cooldown later: the trial
+  bench.Settle();
+  EXPECT_GT(bench.starts.size(), before);
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -41,7 +41,7 @@ class EngineState : public EngineCore {
   void ArmLane(size_t index);
   void PlanLane(size_t index);
   std::vector<Instant> StillOpen(const Lane& lane, Instant after, Instant end, bool any, size_t most) const;
-  std::vector<Instant> LateOnes(const Lane& lane, Instant& after) const;
+  std::vector<Instant> LateOnes(const Lane& lane, Instant from) const;
   std::vector<Instant> StartedByHand(const Lane& lane, Instant after, Instant through) const;
   void CountMissed(const Lane& lane, Instant after, Instant through, DueSet& set) const;
   Instant FirstNotIn(const std::vector<Instant>& placed, const Lane& lane, Instant after, Instant through,
@@ -50,7 +50,7 @@ class EngineState : public EngineCore {
   void EmitPlan(size_t index, DueSet set);
   void PlanOne(size_t index, Instant due, PlanCall& call, Pending& pending, const std::string& owed);
   Ended FirstFate(OpenRun& open, const std::string& owed);
-  void SupersedeOlder(Lane& lane, const Run& newer, PlanCall& call, Pending& pending);
+  void SupersedeOlder(const Lane& lane, Instant newer, PlanCall& call, Pending& pending);
 
   // ---- ask.cc: facts, decision, claim
   void Wake(const std::string& run_id);

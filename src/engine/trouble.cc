@@ -94,8 +94,9 @@ void EngineState::FollowBack() {
   ++lane_generation;
   for (size_t i = 0; i < lanes.size(); ++i) {
     Lane& lane = lanes[i];
+    const Task& task = TaskOf(lane);
+    if (lane.breaker != nullptr) TurnBack(*lane.breaker, task.rule().retry.breaker_cooldown, now);
     if (TurnBack(lane, now)) {
-      const Task& task = TaskOf(lane);
       call.cursors.push_back(CursorOf(task.id, ValueId(task.rule(), lane.value), lane,
                                       ScheduleFingerprint(ScheduleOf(task.rule(), lane.value))));
     }
