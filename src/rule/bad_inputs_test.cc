@@ -184,6 +184,8 @@ TEST(BadInputs, NumbersTimesAndWordsThatMeanSomethingElse) {
       {"timeout: [5s]", "expected a length of time, got a list"},
       {"retry: 3", "expected standard or a map, got 3"},
       {"trigger: daily", "expected a map, got text"},
+      {"catchup: true", "expected a map, got true; write catchup: {enabled: true}"},
+      {"retry: {immediate: 1}", "expected a map, got 1; write immediate: {max_attempts: 1}"},
   };
   for (const Row& row : rows)
     ExpectRefused(row.more, ShortRule(std::string(row.more) + "\nnoop: {}\n"), row.words);

@@ -1,6 +1,7 @@
 #include "rule/finding.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -17,10 +18,12 @@ void FindingList::Add(Finding finding) {
 
 void FindingList::SortFrom(size_t mark) {
   if (mark >= list_.size()) return;
+  // What is no YAML comes first: other faults may only follow from how it was read on.
+  const auto rank = [](const Finding& finding) {
+    return std::tuple(finding.id != "yaml_invalid", finding.line, finding.column);
+  };
   std::stable_sort(list_.begin() + static_cast<std::ptrdiff_t>(mark), list_.end(),
-                   [](const Finding& a, const Finding& b) {
-                     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-                   });
+                   [rank](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
 }
 
 std::vector<Finding> FindingList::Take() {

@@ -16,7 +16,7 @@ class FindingList {
   void Add(Finding finding);
   bool full() const { return list_.size() >= kFindingsMax; }
   size_t count() const { return list_.size() + dropped_; }
-  // From the mark (an earlier count()) on, in the order of the text.
+  // From the mark (an earlier count()) on, in the order of the text; what is no YAML at all comes first.
   void SortFrom(size_t mark);
   std::vector<Finding> Take();  // with a last one that says how many more there are
 

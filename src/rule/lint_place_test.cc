@@ -309,6 +309,12 @@ const Row kRows[] = {
      "timezone: UTC\n"
      "owner: data\n"
      "noop: {}\n"},
+    {"status_202", "5:43 status",
+     "task_id: t\n"
+     "cron: \"0 8 * * *\"\n"
+     "timezone: UTC\n"
+     "owner: data\n"
+     "http: {url: \"http://a.example/\", expect: {status: 202}}\n"},
     {"unknown_upstream", "9:17 {task: extarct",
      "---\n"
      "task_id: load\n"

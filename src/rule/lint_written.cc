@@ -17,6 +17,13 @@ std::vector<std::string> Causes(const RuleBody& rule) {
   return causes;
 }
 
+// An agent that answers 202 has accepted the work and not done it; nothing asks it again (run/classify.cc).
+bool OnlyAccepted(const RuleBody& rule) {
+  if (rule.execution.kind != ExecutionRule::Kind::kHttp) return false;
+  const std::vector<int>& status = rule.execution.http.expect.status;
+  return status.size() == 1 && status.front() == 202;
+}
+
 bool HasOtherBusinessDate(const RuleBody& rule) {
   return rule.trigger.business_date.kind != BusinessDateRule::Kind::kSameDay;
 }
@@ -26,6 +33,13 @@ bool HasOtherBusinessDate(const RuleBody& rule) {
 void LintWritten(LintContext* context) {
   for (const LintGroup& group : context->groups) {
     const RuleBody& rule = group.rule();
+    if (OnlyAccepted(rule)) {
+      context->Add(kError, group,
+                   {"status_202", "execution.http.expect.status",
+                    "202 is never a success (accepted is not done), and no other status is expected: no run "
+                    "could ever succeed",
+                    "let the agent answer 200 when its work is done, and expect that"});
+    }
     std::vector<std::string> causes = Causes(rule);
     Finding::Severity severity = kError;
     if (causes.empty()) {

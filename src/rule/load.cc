@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "rule/builder.h"
 #include "rule/parse_config.h"
+#include "rule/place.h"
 
 namespace duecourse {
 namespace {
@@ -173,13 +174,16 @@ LoadedSettings LoadSettings(const LoadRequest& request) {
   return loaded;
 }
 
+std::string RulesPlace(const LoadRequest& request, const ServerConfig& config) {
+  if (!request.rules_path.empty()) return request.rules_path;
+  return JoinPath(config.folder == "." ? "" : config.folder, config.rules);
+}
+
 Loaded LoadRules(const LoadRequest& request) {
   FindingList findings;
   ServerConfig config = LoadConfig(request, findings);
   SetBuilder builder(config, findings, true);
-  std::string rules = request.rules_path.empty()
-                          ? JoinPath(config.folder == "." ? "" : config.folder, config.rules)
-                          : request.rules_path;
+  const std::string rules = RulesPlace(request, config);
   std::vector<std::string> files;
   if (FolderExists(rules)) {
     files = RuleFolder(rules, request.config_path, findings).List();

@@ -178,5 +178,13 @@ TEST_F(LoadFiles, TenThousandAlikeRulesShareOneBody) {
   EXPECT_EQ(loaded.set->tasks.front().body.use_count(), 10'000);
 }
 
+TEST_F(LoadFiles, AnOpenQuoteIsToldBeforeWhatOnlyFollowsFromIt) {
+  Write("rules/a.yaml", "task_id: t\ncron: \"30 2 * * *\ntimezone: UTC\ncommand: [echo]\n");
+  const Loaded loaded = Load();
+  ASSERT_GT(loaded.findings.size(), 1u);
+  EXPECT_EQ(loaded.findings.front().id, "yaml_invalid") << FindingsText(loaded);
+  EXPECT_EQ(loaded.findings.front().line, 2);
+}
+
 }  // namespace
 }  // namespace duecourse

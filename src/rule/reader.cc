@@ -371,23 +371,4 @@ std::vector<std::pair<std::string, Field>> Reader::Members(const Field& field) {
   return members;
 }
 
-bool Reader::IsMap(const Field& field) {
-  if (!field || field.node->kind == YamlNode::Kind::kMap) return true;
-  if (field.node->kind == YamlNode::Kind::kScalar && field.node->scalar == kHiddenValue) return false;
-  Fault(field, {"wrong_type", StrCat("expected a map, got ", KindName(*field.node)),
-                "write keys with values under it"});
-  return false;
-}
-
-MapView::MapView(Reader& reader, Field field) : field_(std::move(field)) {
-  if (field_ && reader.IsMap(field_) && field_.node->kind == YamlNode::Kind::kMap) map_ = field_.node;
-}
-
-Field MapView::Get(std::string_view key) const {
-  if (map_ == nullptr) return {};
-  const YamlNode* node = map_->Find(key);
-  if (node == nullptr) return {};
-  return {node, JoinKey(field_.path, key)};
-}
-
 }  // namespace duecourse
