@@ -97,7 +97,7 @@ TEST(Scenario01, AYearOffIsDecidedWithinASecond) {
   ProgramResult why = daemon.Cli({"why", "poll-inbox", "2026-03-03"});
   EXPECT_NE(why.out.find("down from 2025-03-03T06:10:2"), std::string::npos) << why.out << why.err;
   EXPECT_NE(why.out.find("to 2026-03-03T06:10:2"), std::string::npos) << why.out;
-  EXPECT_NE(why.out.find("superseded by the occurrence of 2026-03-03T06:10:00Z"), std::string::npos)
+  EXPECT_NE(why.out.find("superseded by the occurrence of 2026-03-03T06:10:00+00:00"), std::string::npos)
       << why.out;
 }
 

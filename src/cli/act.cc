@@ -20,6 +20,16 @@ int FinishAs(const Args& args, DaemonAnswer answer, const std::string& done) {
   return Finish(args, answer);
 }
 
+// The pause that still holds a task whose own is over: "the pause of label/team=fin, by ann: repairs". Empty
+// where none does.
+std::string StillHeldBy(const Args& args, const std::string& task) {
+  const Json live = Get(args, "/api/v1/why", {{"task", task}}).body.Get("live");
+  if (!live.Has("paused_scope")) return "";
+  const std::string reason = live.Get("paused_reason").AsString();
+  return StrCat("the pause of ", live.Get("paused_scope").AsString(), ", by ",
+                live.Get("paused_by").AsString(), reason.empty() ? "" : StrCat(": ", reason));
+}
+
 int Paused(const Args& args, bool resume) {
   Json body = WhoAndWhy(args);
   int said = (args.At(0).empty() ? 0 : 1) + (args.Has("--label") ? 1 : 0) + (args.Has("--all") ? 1 : 0);
@@ -31,7 +41,16 @@ int Paused(const Args& args, bool resume) {
   const std::string what = args.Has("--all")     ? "every task"
                            : args.Has("--label") ? StrCat("what has the label ", args.Get("--label"))
                                                  : args.At(0);
-  return FinishAs(args, Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body),
+  DaemonAnswer answer = Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body);
+  if (resume && answer.status == 200 && !args.At(0).empty()) {
+    if (const std::string held = StillHeldBy(args, args.At(0)); !held.empty()) {
+      answer.body.Set("still_held_by", held);
+      return FinishAs(
+          args, std::move(answer),
+          StrCat("the pause of ", what, " alone is over, but it is still held by ", held, "; resume that"));
+    }
+  }
+  return FinishAs(args, std::move(answer),
                   StrCat(what, resume ? " is resumed" : " is paused: nothing of it starts by itself"));
 }
 
@@ -57,6 +76,21 @@ bool NamesADate(const std::string& name) {
       return true;
   }
   return false;
+}
+
+// A rule writes flag names with {date} in them; a flag has the name that comes of it.
+std::string BracesFault(const Args& args, const std::string& name) {
+  if (name.find_first_of("{}") == std::string::npos) return "";
+  std::string rendered = name;
+  for (const std::string variable : {"{date}", "{business_date}", "{target_date}"}) {
+    for (size_t at = rendered.find(variable); at != std::string::npos; at = rendered.find(variable))
+      rendered.replace(at, variable.size(), args.Get("--date", "YYYY-MM-DD"));
+  }
+  return StrCat("the name of a flag has no braces: ", name,
+                " is what a rule writes. Write the name as it is for ", "its day, ",
+                rendered.find_first_of("{}") == std::string::npos
+                    ? StrCat("without --date: duecourse flag set ", rendered)
+                    : std::string("as duecourse why TASK shows it"));
 }
 
 int ManualList(const Args& args) {
@@ -102,6 +136,8 @@ int FlagVerb(const Args& args) {
     return UsageFault(args, "flag set NAME, flag unset NAME or flag list");
   std::string name = args.At(1);
   if (name.empty()) return UsageFault(args, "say which flag");
+  if (const std::string fault = what == "set" ? BracesFault(args, name) : ""; !fault.empty())
+    return UsageFault(args, fault);
   bool undated = args.Has("--undated") || NamesADate(name);
   if (!undated && !args.Has("--date"))
     return UsageFault(args, StrCat("flag ", what, " ", name,
@@ -113,7 +149,11 @@ int FlagVerb(const Args& args) {
                   .Set("remove", what == "unset");
   SetIf(args, "--date", "date", body);
   SetIf(args, "--ttl", "ttl", body);
-  return FinishAs(args, Post(args, "/api/v1/flags", body),
+  DaemonAnswer answer = Post(args, "/api/v1/flags", body);
+  // Told, and done all the same: a rule that asks for it may come later.
+  if (const std::string note = answer.body.Get("note").AsString(); answer.status == 200 && !note.empty())
+    Tell(args, note);
+  return FinishAs(args, std::move(answer),
                   StrCat("flag ", name, args.Has("--date") ? StrCat(" for ", args.Get("--date")) : "",
                          what == "unset" ? " is not set any more" : " is set"));
 }

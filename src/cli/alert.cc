@@ -8,6 +8,15 @@
 
 namespace duecourse {
 
+// Of one that no channel has taken yet: what the last try said, and when the next is.
+static std::string StandOf(const Json& alert) {
+  const std::string error = alert.Get("last_error").AsString();
+  const int64_t tries = alert.Get("tries").AsInteger();
+  return StrCat(tries == 0 ? "not tried yet" : StrCat(tries, tries == 1 ? " try" : " tries"),
+                error.empty() ? "" : StrCat(", last: ", ShowBytes(error, false)), "; next try at ",
+                alert.Get("next_try_at").AsString());
+}
+
 int AlertVerb(const Args& args) {
   if (args.At(0) == "test") {
     if (args.At(1).empty()) return UsageFault(args, "alert test OWNER [--level P1]");
@@ -24,10 +33,11 @@ int AlertVerb(const Args& args) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
     return kExitFine;
   }
-  std::vector<std::vector<std::string>> rows = {{"AT", "LEVEL", "STATE", "CHANNEL", "TITLE"}};
+  std::vector<std::vector<std::string>> rows = {{"AT", "LEVEL", "STATE", "CHANNEL", "TITLE", "DETAIL"}};
   for (const Json& alert : answer.body.Get("alerts").AsArray()) {
     rows.push_back({alert.Get("at").AsString(), alert.Get("level").AsString(), alert.Get("state").AsString(),
-                    alert.Get("channel").AsString(), ShowBytes(alert.Get("title").AsString(), false)});
+                    alert.Get("channel").AsString(), ShowBytes(alert.Get("title").AsString(), false),
+                    alert.Get("state").AsString() == "pending" ? StandOf(alert) : ""});
   }
   std::printf("%s", Table(rows).c_str());
   NoteMore(args, answer, rows.size() - 1);

@@ -1,6 +1,7 @@
 #include "cli/args.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -113,6 +114,27 @@ int RunVerb(const Verb& verb, int argc, char** argv) {
   return verb.run(args);
 }
 
+// Options of every verb may stand before it: they are moved behind. The words as they are where something
+// else stands there.
+std::vector<char*> VerbFirst(int argc, char** argv) {
+  std::vector<char*> words(argv, argv + argc);
+  size_t verb = 1;
+  while (verb < words.size() && words[verb][0] == '-') {
+    const std::string word = words[verb];
+    const std::string name = word.substr(0, word.find('='));
+    const bool common =
+        std::any_of(CommonOptions().begin(), CommonOptions().end(), [&name](const auto& option) {
+          return name == LongName(option.name) || (name == "-o" && LongName(option.name) == "--output");
+        });
+    if (!common) return words;
+    verb += word.size() > name.size() ? 1 : 2;
+  }
+  if (verb < words.size())
+    std::rotate(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(verb),
+                words.begin() + static_cast<std::ptrdiff_t>(verb) + 1);
+  return words;
+}
+
 void Overview() {
   std::printf("duecourse %s: scheduled tasks that run when they should, once, and explain themselves.\n\n",
               kVersion);
@@ -126,7 +148,9 @@ void Overview() {
 
 }  // namespace
 
-int RunCommandLine(int argc, char** argv) {
+int RunCommandLine(int argc, char** given) {
+  std::vector<char*> words = VerbFirst(argc, given);
+  char** const argv = words.data();
   if (argc < 2) {
     Overview();
     return kExitUsage;

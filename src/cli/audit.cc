@@ -54,7 +54,8 @@ int AuditVerb(const Args& args) {
                     row.Get("detail").AsString()});
     kept.Add(row);
   }
-  if (rows.size() == 1 && SayIfUnknownTask(args, args.At(0))) return kExitProblem;
+  if (rows.size() == 1 && (SayIfUnknownTask(args, args.At(0)) || SayIfUnknownRun(args, *run)))
+    return kExitProblem;
   if (args.json()) {
     Json body = Json::MakeObject().Set("audit", std::move(kept));
     if (answer.body.Get("more").AsBool()) body.Set("more", true);

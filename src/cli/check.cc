@@ -5,12 +5,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "cli/addresses.h"
 #include "cli/client.h"
 #include "cli/programs.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 #include "rule/lint.h"
 #include "rule/origin.h"
+#include "rule/place.h"
 
 namespace duecourse {
 namespace {
@@ -44,6 +46,18 @@ Json FindingJson(const Finding& finding) {
       .Set("message", finding.message);
   out.Set("fix", finding.fix);
   return out;
+}
+
+// A set without tasks is no set with errors, and nobody means it: the folder is the wrong one, or its files
+// have other names.
+Finding NoTasks(const Args& args, const ServerConfig& config) {
+  Finding finding;
+  finding.severity = Finding::Severity::kWarning;
+  finding.id = "no_tasks";
+  finding.file = args.positional().empty() ? RulesPlace(FindPlaces(args).load, config) : args.At(0);
+  finding.message = "there is no task: nothing would ever run, and serve refuses to start on it";
+  finding.fix = "put a rule file there (*.yaml or *.yml), or say with --rules where they are";
+  return finding;
 }
 
 // `check FILE...` reads just these, with the settings as they are.
@@ -92,8 +106,12 @@ int CheckVerb(const Args& args) {
     std::vector<Finding> more = Lint(*loaded.readable, options);
     const std::vector<Finding> missing = MissingPrograms(*loaded.readable, FindPlaces(args).data);
     more.insert(more.end(), missing.begin(), missing.end());
+    const std::vector<Finding> refused = RefusedAddresses(*loaded.readable);
+    more.insert(more.end(), refused.begin(), refused.end());
     PlaceFindings(*loaded.readable, &more);
     findings.insert(findings.end(), more.begin(), more.end());
+    if (loaded.set != nullptr && loaded.set->tasks.empty())
+      findings.push_back(NoTasks(args, loaded.set->config));
   }
   int counts[3] = {0, 0, 0};
   for (const Finding& finding : findings) ++counts[static_cast<int>(finding.severity)];

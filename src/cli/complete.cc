@@ -11,7 +11,7 @@
 namespace duecourse {
 namespace {
 
-enum class Kind { kTask, kRun, kRunToCancel, kRunOfPerson, kFlag, kState, kOutput, kLevel };
+enum class Kind { kTask, kRun, kRunToCancel, kRunOfPerson, kFlag, kState, kOutput, kLevel, kOwner, kStream };
 
 // Whoever presses a key waits for it.
 constexpr Millis kDeadline = Seconds(1);
@@ -75,7 +75,8 @@ std::optional<Kind> KindOfValue(const std::string& option) {
   static const std::pair<const char*, Kind> kValues[] = {{"--run", Kind::kRun},
                                                          {"--state", Kind::kState},
                                                          {"--output", Kind::kOutput},
-                                                         {"--level", Kind::kLevel}};
+                                                         {"--level", Kind::kLevel},
+                                                         {"--raw", Kind::kStream}};
   for (const auto& [name, kind] : kValues) {
     if (option == name) return kind;
   }
@@ -106,6 +107,7 @@ std::optional<Kind> KindOfWord(const Typed& typed) {
                                   {"flag", "set", Kind::kFlag},
                                   {"flag", "unset", Kind::kFlag},
                                   {"alert", "list", Kind::kTask},
+                                  {"alert", "test", Kind::kOwner},
                                   {"doctor", "missed", Kind::kTask},
                                   {"doctor", "catchup", Kind::kTask}};
   const std::vector<std::string>& words = typed.args.positional();
@@ -175,6 +177,13 @@ std::vector<std::string> WordsOf(const Typed& typed, Kind kind) {
       break;
     case Kind::kOutput:
       words = {"table", "json"};
+      break;
+    case Kind::kOwner:  // of the settings here, as the daemon has no list of them
+      for (const auto& owner : LoadSettings(FindPlaces(typed.args).load).config.owners)
+        words.push_back(owner.first);
+      break;
+    case Kind::kStream:
+      words = {"out", "err"};
       break;
     case Kind::kLevel:
       words = {"P1", "P2", "P3"};

@@ -10,6 +10,7 @@
 #include "cli/client.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
+#include "rule/place.h"
 #include "web/daemon.h"
 
 namespace duecourse {
@@ -23,13 +24,12 @@ class Examination {
   void Say(bool good, const std::string& what, const std::string& text) {
     all_good_ = all_good_ && good;
     list_.Add(Json::MakeObject().Set("check", what).Set("good", good).Set("text", text));
-    if (!json_)
-      std::printf("%-4s %-14s %s\n", good ? "ok" : "BAD", what.c_str(), ShowBytes(text, false).c_str());
+    if (!json_) Print(good ? "ok" : "BAD", what, text);
   }
   // Told, and no reason to fail.
   void Warn(const std::string& what, const std::string& text) {
     list_.Add(Json::MakeObject().Set("check", what).Set("good", true).Set("warning", true).Set("text", text));
-    if (!json_) std::printf("%-4s %-14s %s\n", "warn", what.c_str(), ShowBytes(text, false).c_str());
+    if (!json_) Print("warn", what, text);
   }
   int End() {
     if (json_)
@@ -40,6 +40,16 @@ class Examination {
   }
 
  private:
+  // Further lines of a text stand under the first.
+  static void Print(const char* mark, const std::string& what, const std::string& text) {
+    std::string shown;
+    for (const char c : ShowBytes(text, true)) {
+      shown += c;
+      if (c == '\n') shown.append(20, ' ');
+    }
+    std::printf("%-4s %-14s %s\n", mark, what.c_str(), shown.c_str());
+  }
+
   bool json_;
   bool all_good_ = true;
   Json list_ = Json::MakeArray();
@@ -47,13 +57,17 @@ class Examination {
 
 // Whom P1 and P2 alerts reach: without a channel they are rows that nobody reads.
 void Channels(const ServerConfig& config, Examination& exam) {
+  bool all = true;
   for (AlertLevel level : {AlertLevel::kP1, AlertLevel::kP2}) {
     if (!ChannelsForAll(config, level).empty()) continue;
+    all = false;
     exam.Warn("owners",
               StrCat("no owner has a channel for ", AlertLevelName(level),
                      ": alerts of that level reach nobody; name one under owners and channels in the "
                      "settings"));
   }
+  if (all)
+    exam.Say(true, "owners", "P1 and P2 have channels; whether they take something: duecourse alert test");
 }
 
 void Outside(const Args& args, Examination& exam) {
@@ -62,9 +76,16 @@ void Outside(const Args& args, Examination& exam) {
   Places places = FindPlaces(args);
   Loaded loaded = LoadRules(places.load);
   std::vector<Finding> errors = CheckForServe(loaded, SystemClock().Wall());
-  exam.Say(loaded.set != nullptr && errors.empty(), "rules",
-           loaded.set != nullptr && errors.empty() ? StrCat(loaded.set->tasks.size(), " tasks")
-                                                   : StrCat(errors.size(), " errors; see duecourse check"));
+  if (loaded.set != nullptr && errors.empty() && loaded.set->tasks.empty()) {
+    exam.Warn("rules", StrCat("0 tasks in ", RulesPlace(places.load, loaded.set->config),
+                              ": nothing would ever run; see duecourse check"));
+  } else if (loaded.set != nullptr && errors.empty()) {
+    const size_t tasks = loaded.set->tasks.size();
+    exam.Say(true, "rules", StrCat(tasks, tasks == 1 ? " task" : " tasks"));
+  } else {
+    exam.Say(false, "rules",
+             StrCat(errors.size(), errors.size() == 1 ? " error" : " errors", "; see duecourse check"));
+  }
   if (loaded.set != nullptr) Channels(loaded.set->config, exam);
   struct stat info {};
   if (::stat(places.data.c_str(), &info) != 0) {
@@ -99,6 +120,8 @@ void Inside(const Args& args, Examination& exam) {
   exam.Say(store.empty(), "store", store.empty() ? "it takes commits" : store);
   for (const Json& warning : health.body.Get("warnings").AsArray())
     exam.Say(false, "clock", warning.AsString());
+  if (health.body.Get("warnings").AsArray().empty())
+    exam.Say(true, "clock", "it stands at no earlier hour than a daemon was at work here");
   if (health.body.Get("draining").AsBool()) exam.Say(false, "stop", StopText(health.body));
   DaemonAnswer manual = Get(args, "/api/v1/runs", {{"state", "manual_required"}, {"limit", kMost}});
   size_t waiting = manual.body.Get("runs").AsArray().size();
@@ -113,7 +136,7 @@ void Inside(const Args& args, Examination& exam) {
   for (const Json& alert : alerts.body.Get("alerts").AsArray()) {
     if (alert.Get("state").AsString() != "pending" || alert.Get("tries").AsInteger() == 0) continue;
     ++stuck;
-    error = alert.Get("error").AsString();
+    error = alert.Get("last_error").AsString();
   }
   exam.Say(stuck == 0, "alerts",
            stuck == 0 ? StrCat("none waits for a channel",
@@ -121,44 +144,14 @@ void Inside(const Args& args, Examination& exam) {
                       : StrCat(stuck, stuck == 1 ? " alert" : " alerts", " that no channel takes: ", error));
 }
 
-// Every run of one key, with what started each attempt: "why did this happen twice?"
-int Repeated(const Args& args) {
-  std::string key = args.At(1);
-  if (key.empty()) return UsageFault(args, "doctor repeated KEY");
-  DaemonAnswer runs = Get(args, "/api/v1/runs", {{"key", key}});
-  int code = kExitFine;
-  if (!Good(args, runs, &code)) return code;
-  if (runs.body.Get("runs").AsArray().empty())
-    return Fail(args, kExitProblem, StrCat("no run has the key ", key));
-  std::string id = runs.body.Get("runs").AsArray().front().Get("run_id").AsString();
-  DaemonAnswer run = Get(args, StrCat("/api/v1/runs/", id));
-  if (!Good(args, run, &code)) return code;
-  if (args.json()) {
-    std::printf("%s\n", run.body.DumpPretty().c_str());
-    return kExitFine;
-  }
-  int successes = 0;
-  std::vector<std::vector<std::string>> rows = {{"ATTEMPT", "STARTED", "TRIGGER", "OUTCOME", "SUMMARY"}};
-  for (const Json& attempt : run.body.Get("attempt_list").AsArray()) {
-    if (attempt.Get("outcome").AsString() == "success") ++successes;
-    rows.push_back({std::to_string(attempt.Get("attempt").AsInteger()), attempt.Get("started_at").AsString(),
-                    attempt.Get("trigger").AsString(), attempt.Get("outcome").AsString(),
-                    ShowBytes(attempt.Get("summary").AsString(), false)});
-  }
-  std::printf("run %s, %s\n%s", id.c_str(), run.body.Get("state").AsString().c_str(), Table(rows).c_str());
-  std::printf(
-      "%d success%s recorded. An attempt whose outcome is lost or timed_out may have done its work: there "
-      "the target must refuse\n"
-      "a repeat by DUECOURSE_KEY, or an old one by DUECOURSE_FENCE.\n",
-      successes, successes == 1 ? " is" : "es are");
-  return kExitFine;
-}
-
 }  // namespace
 
 int DoctorVerb(const Args& args) {
   std::string what = args.At(0);
-  if (what == "repeated") return Repeated(args);
+  if (what == "repeated") {
+    if (args.At(1).empty()) return UsageFault(args, "doctor repeated KEY");
+    return DoctorRepeated(args, args.At(1));
+  }
   if (what == "missed") {
     Args why = args;
     why.positional_.erase(why.positional_.begin());

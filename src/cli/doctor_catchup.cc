@@ -46,7 +46,7 @@ Looks LooksOf(const Json& decisions) {
 
 std::string NextOf(const Json& run) {
   const std::string state = run.Get("state").AsString();
-  const std::string until = StrCat(" (the window ends ", run.Get("window_ends").AsString(), ")");
+  const std::string until = StrCat(" (the window ends ", run.Get("window_ends_local").AsString(), ")");
   if (state == "catchup_waiting")
     return StrCat("looks again at ", run.Get("next_at_local").AsString(), until);
   if (state == "retrying")

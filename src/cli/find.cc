@@ -1,5 +1,8 @@
 #include "cli/find.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/report.h"
@@ -57,6 +60,20 @@ bool SayIfUnknownTask(const Args& args, const std::string& task) {
   const std::optional<std::string> nearest = Nearest(task, names);
   Fail(args, kExitProblem,
        StrCat("there is no task ", task, nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
+  return true;
+}
+
+bool SayIfUnknownRun(const Args& args, const std::string& run) {
+  if (run.empty()) return false;
+  const bool plain =
+      std::all_of(run.begin(), run.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+  if (plain && Get(args, StrCat("/api/v1/runs/", run)).status != 404) return false;
+  Fail(args, kExitProblem,
+       StrCat("there is no run ", run,
+              run.size() < kRunIdLength
+                  ? StrCat("; a run is its id, or the first ", kRunPrefixLeast,
+                           " characters of it and more, where it is one of the newest ", kRunsAsked)
+                  : ""));
   return true;
 }
 

@@ -25,6 +25,10 @@ std::optional<std::string> FindRunId(const Args& args, const std::string& text);
 // Whether neither the rules in force nor a run knows this task, so that an empty list is no answer. Says so.
 bool SayIfUnknownTask(const Args& args, const std::string& task);
 
+// Whether there is no such run, so that an empty list is no answer. Says so, and how a run's id may be
+// shortened.
+bool SayIfUnknownRun(const Args& args, const std::string& run);
+
 // "digest", or "digest user=bob" for a task that fans out; of a run's JSON.
 std::string TaskAndValue(const Json& run);
 

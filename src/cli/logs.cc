@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/client.h"
 #include "cli/find.h"
+#include "cli/report.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
@@ -19,10 +20,14 @@ static void Stream(const char* name, const Json& stream) {
 }
 
 int LogsVerb(const Args& args) {
+  const std::string raw = args.Get("--raw");
+  if (args.Has("--raw") && raw != "out" && raw != "err")
+    return UsageFault(args, StrCat("--raw \"", raw, "\": it is out or err"));
   const std::optional<std::string> id = FindRunId(args, args.At(0));
   if (!id) return kExitProblem;
-  DaemonAnswer answer = Get(args, StrCat("/api/v1/runs/", *id, "/output"),
-                            {{"attempt", args.Get("--attempt")}, {"raw", args.Get("--raw")}});
+  DaemonAnswer answer =
+      Get(args, StrCat("/api/v1/runs/", *id, "/output"), {{"attempt", args.Get("--attempt")}, {"raw", raw}});
+  if (answer.status == 404 && SayIfUnknownRun(args, *id)) return kExitProblem;
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
   if (args.Has("--raw")) {
@@ -34,6 +39,15 @@ int LogsVerb(const Args& args) {
                 static_cast<long long>(answer.body.Get("attempt").AsInteger()));
     Stream("stdout", answer.body.Get("stdout"));
     Stream("stderr", answer.body.Get("stderr"));
+    const bool wrote = answer.body.Get("stdout").Get("bytes").AsInteger() > 0 ||
+                       answer.body.Get("stderr").Get("bytes").AsInteger() > 0;
+    if (!wrote && answer.body.Get("running").AsBool()) {
+      std::printf("== it is still running; its output is kept when it ends\n");
+    } else if (!wrote && answer.body.Get("kept").AsBool()) {
+      std::printf("== it wrote nothing\n");
+    } else if (!wrote) {
+      std::printf("== no output of it is kept: it wrote nothing, or the time of output.keep is over\n");
+    }
     if (answer.body.Get("closed_after_exit").AsBool())
       std::printf("== closed after exit: what the command left running still held its output\n");
   }

@@ -45,6 +45,8 @@ int OfExpression(const Args& args, Instant from, int64_t count) {
     list.Add(Json::MakeObject().Set("due", FormatUtc(*due)).Set("due_local", FormatLocal(*due, *zone)));
     if (!args.json()) std::printf("%s  %s\n", FormatUtc(*due).c_str(), FormatLocal(*due, *zone).c_str());
   }
+  if (list.AsArray().empty())
+    Tell(args, StrCat("nothing is due after ", FormatUtc(from), ": the years of this expression are over"));
   if (args.json()) {
     Json body = Json::MakeObject();
     body.Set("cron", cron->expression())
@@ -110,6 +112,8 @@ int OfRules(const Args& args, Instant from, int64_t count) {
   });
   if (args.At(0).empty() && lines.size() > static_cast<size_t>(count))
     lines.resize(static_cast<size_t>(count));
+  if (lines.empty() && !args.At(0).empty())
+    Tell(args, StrCat("nothing of ", args.At(0), " is due by its schedule after ", FormatUtc(from)));
   Json list = Json::MakeArray();
   std::vector<std::vector<std::string>> rows = {{"DUE", "TASK", "UNTIL", "KEY", ""}};
   for (const DueLine& line : lines) {

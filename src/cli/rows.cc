@@ -19,7 +19,8 @@ int DecisionsVerb(const Args& args) {
                              {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
-  if (answer.body.Get("decisions").AsArray().empty() && SayIfUnknownTask(args, args.At(0)))
+  if (answer.body.Get("decisions").AsArray().empty() &&
+      (SayIfUnknownTask(args, args.At(0)) || SayIfUnknownRun(args, *run)))
     return kExitProblem;
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());

@@ -23,6 +23,7 @@ int ResumeVerb(const Args& args);
 int ManualVerb(const Args& args);
 int ReloadVerb(const Args& args);
 int DoctorVerb(const Args& args);
+int DoctorRepeated(const Args& args, const std::string& key);
 int DoctorCatchup(const Args& args, const std::string& task, const std::string& date);
 int AlertVerb(const Args& args);
 int SchemaVerb(const Args& args);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "rule/choose_value.h"
+#include "rule/flag_names.h"
 
 namespace duecourse {
 namespace {
@@ -265,6 +267,24 @@ void Api::Act(const ApiQuery& query, HttpReply reply) {
   if (!act.ok()) {
     reply(Problem(400, act.error().message()));
     return;
+  }
+  if (const auto* flag = std::get_if<FlagRequest>(&act->request.body); flag != nullptr && !flag->remove) {
+    const std::string note = UnknownFlagNote(*backend_.rules(), flag->name, flag->date.has_value());
+    backend_.Ask(std::move(act->request), [reply, note](Answer answer) {
+      if (!note.empty() && answer.kind == Answer::Kind::kFine) answer.body.Set("note", note);
+      reply(OfAnswer(answer));
+    });
+    return;
+  }
+  if (auto* trigger = std::get_if<TriggerRequest>(&act->request.body);
+      trigger != nullptr && !trigger->value.empty()) {
+    // A part of a value that fits one alone means it; what fits none or several the engine refuses.
+    const std::shared_ptr<const RuleSet> rules = backend_.rules();
+    std::string problem;
+    const Task* task = rules->Find(trigger->task);
+    if (const auto value =
+            task != nullptr ? ChooseValue(task->rule(), trigger->value, &problem) : std::nullopt)
+      trigger->value = ValueId(task->rule(), *value);
   }
   if (act->about_run.empty()) {
     backend_.Ask(std::move(act->request), answered);

@@ -81,7 +81,7 @@ std::string ShownReason(const Row& row) {
   return row.strange_reason.empty() ? ReasonName(row.reason) : ShowBytes(row.strange_reason, false);
 }
 Json RunToJson(const Run& run, const RuleSet& rules);
-Json AttemptToJson(const Attempt& attempt);
+Json AttemptToJson(const Attempt& attempt, const Run& run, const RuleSet& rules);
 Json DecisionToJson(const DecisionRow& row, const RuleSet& rules);
 Json NoteToJson(const Note& note);
 Json AlertToJson(const AlertRow& row);

@@ -39,6 +39,8 @@ Result<Request> FlagAct(const Json& body, Request request) {
   flag.name = body.Get("name").AsString();
   if (flag.name.empty() || flag.name.size() > 256) return Error("a flag's name has 1 to 256 bytes");
   if (ShowBytes(flag.name, false) != flag.name) return Error("a flag's name may not hold control characters");
+  if (!body.Get("remove").AsBool() && flag.name.find_first_of("{}") != std::string::npos)
+    return Error("a flag's name has no braces: write it as it is for its day, such as etl.done_2026-06-01");
   Result<std::optional<CivilDay>> date = DayOf(body, "date");
   if (!date.ok()) return date.error();
   flag.date = *date;

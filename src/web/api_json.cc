@@ -27,7 +27,8 @@ Json RunToJson(const Run& run, const RuleSet& rules) {
       .Set("counted", run.counted);
   out.Set("fence", run.fence)
       .Set("window_opens", FormatUtc(run.window_opens))
-      .Set("window_ends", FormatUtc(run.window_ends));
+      .Set("window_ends", FormatUtc(run.window_ends))
+      .Set("window_ends_local", FormatLocal(run.window_ends, zone));
   if (run.next_at)
     out.Set("next_at", FormatUtc(*run.next_at)).Set("next_at_local", FormatLocal(*run.next_at, zone));
   out.Set("trigger", TriggerKindName(run.origin));
@@ -37,10 +38,11 @@ Json RunToJson(const Run& run, const RuleSet& rules) {
   return out;
 }
 
-Json AttemptToJson(const Attempt& attempt) {
+Json AttemptToJson(const Attempt& attempt, const Run& run, const RuleSet& rules) {
   Json out = Json::MakeObject();
   out.Set("run_id", attempt.run_id).Set("attempt", attempt.number).Set("fence", attempt.fence);
   out.Set("trigger", TriggerKindName(attempt.kind)).Set("started_at", FormatUtc(attempt.claimed_at));
+  out.Set("started_at_local", FormatLocal(attempt.claimed_at, ZoneOf(run.task, run.value, rules)));
   if (attempt.ended_at) {
     out.Set("ended_at", FormatUtc(*attempt.ended_at))
         .Set("took_ms", (*attempt.ended_at - attempt.claimed_at).count);
@@ -108,7 +110,8 @@ Json AlertToJson(const AlertRow& row) {
       .Set("at", FormatUtc(row.created_at))
       .Set("tries", row.tries);
   if (!row.channel.empty()) out.Set("channel", row.channel);
-  if (!row.last_error.empty()) out.Set("error", row.last_error);
+  if (!row.last_error.empty()) out.Set("last_error", row.last_error);
+  if (row.state == AlertRow::State::kPending) out.Set("next_try_at", FormatUtc(row.next_try_at));
   return out;
 }
 

@@ -105,9 +105,10 @@ HttpResponse OneRun(const std::string& id, Backend& backend, StoreReader& reader
   if (runs->empty()) return Problem(404, StrCat("there is no run ", id));
   Result<std::vector<Attempt>> attempts = reader.Attempts(id);
   if (!attempts.ok()) return Problem(503, attempts.error().message());
-  Json body = RunToJson(runs->front(), *backend.rules());
+  const std::shared_ptr<const RuleSet> rules = backend.rules();
+  Json body = RunToJson(runs->front(), *rules);
   Json list = Json::MakeArray();
-  for (const Attempt& attempt : *attempts) list.Add(AttemptToJson(attempt));
+  for (const Attempt& attempt : *attempts) list.Add(AttemptToJson(attempt, runs->front(), *rules));
   body.Set("attempt_list", std::move(list));
   return JsonResponse(200, body);
 }
@@ -129,6 +130,7 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
   Result<CapturedOutput> output = ReadOutput(backend.data_folder(), id, number);
   if (!output.ok()) return Problem(404, output.error().message());
   std::string raw = params.Text("raw");
+  if (!raw.empty() && raw != "out" && raw != "err") return Problem(400, "raw is out or err");
   if (!raw.empty()) {
     HttpResponse response;
     response.content_type = "application/octet-stream";
@@ -143,10 +145,11 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
         .Set("sha256", hash);
   };
   Json body = Json::MakeObject();
-  body.Set("run_id", id).Set("attempt", number);
+  body.Set("run_id", id).Set("attempt", number).Set("kept", output->stored);
   for (const Attempt& attempt : *attempts) {
     if (attempt.number != number) continue;
     Result<Json> detail = Json::Parse(attempt.detail);
+    body.Set("running", !attempt.ended_at && attempt.outcome == Outcome::kNone);
     body.Set("closed_after_exit", detail.ok() && detail->Get("closed_after_exit").AsBool());
   }
   body.Set("stdout", stream(output->out, output->out_bytes, output->out_dropped, output->out_sha256));

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "exec/failpoint.h"
 #include "rule/lint.h"
+#include "rule/place.h"
 #include "time/zone.h"
 
 namespace duecourse {
@@ -182,6 +183,10 @@ void Daemon::StartNotes(const OpenReply& opened) {
       start_notes_.push_back(StrCat(name, " ", FormatLocal(at, zone)));
     }
   }
+  if (set->tasks.empty())
+    start_notes_.push_back(StrCat("the rules have 0 tasks (looked in ",
+                                  RulesPlace(options_.rules, set->config),
+                                  "): nothing runs until some are there and reloaded"));
   if (opened.created)
     start_notes_.push_back("new store: windows already open today are not run; what is due from now on is");
   if (!opened.predecessor.empty())

@@ -1,5 +1,6 @@
 // Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it
 // is.
+#include <algorithm>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/yaml.h"
 #include "rule/lint.h"
 #include "rule/origin.h"
+#include "rule/place.h"
 #include "web/daemon.h"
 
 namespace duecourse {
@@ -94,24 +96,38 @@ void Daemon::ReadRules(ReloadOrder order, uint64_t request_id) {
 }
 
 // A daemon that starts on far fewer tasks than it had is asked the question that reload asks: a folder that
-// is empty or not mounted would end the open runs of all the others. What cannot be read here is told by
-// Open.
+// is empty or not mounted would end the open runs of all the others, and one that has no tasks from the first
+// start on would run nothing, unnoticed. Who confirmed an empty set once is not asked again at each start.
+// What cannot be read here is told by Open.
 Status Daemon::CheckTaskCount(const RuleSet& set) const {
-  if (options_.confirm || !FileExists(JoinPath(options_.data_folder, "store.db"))) return {};
+  if (options_.confirm) return {};
+  const int64_t after = static_cast<int64_t>(set.tasks.size());
+  const std::string where = RulesPlace(options_.rules, set.config);
+  if (!FileExists(JoinPath(options_.data_folder, "store.db"))) {
+    if (after > 0 || !options_.init) return {};
+    return Error(StrCat("the rules have 0 tasks (looked in ", where,
+                        " for files *.yaml and *.yml): nothing would ever run. Put a rule there, or say with "
+                        "--rules where they are; if an empty start is meant: duecourse serve --init "
+                        "--confirm"));
+  }
   Result<std::unique_ptr<StoreReader>> reader = NewSqliteReader(options_.data_folder);
   if (!reader.ok()) return {};
   Result<std::vector<RuleVersion>> newest = (*reader)->RuleVersions(1);
-  if (!newest.ok() || newest->empty()) return {};
+  if (!newest.ok()) return {};
+  if (newest->empty()) {
+    if (after > 0) return {};
+    return Error(StrCat("the rules have 0 tasks (looked in ", where,
+                        " for files *.yaml and *.yml): nothing would ever run. Put a rule there; if that is "
+                        "meant: duecourse serve --confirm"));
+  }
   const int64_t before = newest->front().tasks;
-  const int64_t after = static_cast<int64_t>(set.tasks.size());
   const bool few = after < before && (before - after) * 100 > before * kReloadLossPercent;
   if (before == 0 || (after > 0 && !few)) return {};
-  return Error(
-      StrCat("the rules have ", after, after == 1 ? " task" : " tasks", ", version ", newest->front().version,
-             " of the store has ", before,
-             ": open runs of the others would end as rule_removed. Look whether the rules are all there (",
-             options_.rules.rules_path.empty() ? "rules/" : options_.rules.rules_path,
-             "); if that is meant: duecourse serve --confirm"));
+  return Error(StrCat("the rules have ", after, after == 1 ? " task" : " tasks", ", version ",
+                      newest->front().version, " of the store has ", before,
+                      ": open runs of the others would end as rule_removed. Look whether the rules are all "
+                      "there (",
+                      where, "); if that is meant: duecourse serve --confirm"));
 }
 
 // Reads and checks; what is returned hands the outcome on.
@@ -165,7 +181,19 @@ void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
     Audit(std::move(row));
     reply(answer);
   };
-  std::vector<ChannelConfig> channels = ChannelsFor(rules()->config, order.owner, order.level);
+  const std::shared_ptr<const RuleSet> set = rules();
+  std::vector<std::string> owners;
+  for (const auto& owner : set->config.owners) owners.push_back(owner.first);
+  if (std::find(owners.begin(), owners.end(), order.owner) == owners.end()) {
+    // Alerts of a name that nobody has go to `default`; a test of it would tell nothing of that name.
+    const auto near = Nearest(order.owner, owners);
+    noted(Answer{0, Answer::Kind::kUnknown,
+                 StrCat("there is no owner ", order.owner, " in the settings",
+                        near ? StrCat("; did you mean ", *near, "?") : ""),
+                 Json::MakeObject()});
+    return;
+  }
+  std::vector<ChannelConfig> channels = ChannelsFor(set->config, order.owner, order.level);
   if (channels.empty()) {
     noted(Answer{0, Answer::Kind::kProblem,
                  StrCat("owner ", order.owner, " has no channel for ", AlertLevelName(order.level)),

@@ -1,6 +1,7 @@
 // `why`: sentences from rows. Nothing is recomputed; what the engine holds in memory is added for what is
 // open.
 #include <algorithm>
+#include <string_view>
 
 #include "base/text.h"
 #include "engine/memory.h"
@@ -55,7 +56,7 @@ class Story {
     Add(StrCat(when, ": ", RunStateName(note.state), ", ", ShownReason(note)));
     Add(StrCat("  ", note.strange_reason.empty() ? ReasonSentence(note.reason)
                                                  : "this program knows no such reason"));
-    if (!note.detail.empty()) Add(StrCat("  ", ShowBytes(note.detail, false)));
+    if (!note.detail.empty()) Add(StrCat("  ", ShowBytes(LocalInstants(note.detail), false)));
     if (!note.run_id.empty()) Add(StrCat("  see run ", note.run_id));
   }
 
@@ -73,7 +74,8 @@ class Story {
           continue;
         Add("");
         Add(StrCat("now: run ", open.Get("run_id").AsString(), " waits: ", open.Get("reason").AsString(),
-                   open.Get("detail").AsString().empty() ? "" : ", ", open.Get("detail").AsString()));
+                   open.Get("detail").AsString().empty() ? "" : ", ",
+                   LocalInstants(open.Get("detail").AsString())));
         Conditions(open.Get("preconditions"));
         if (open.Has("asked_again_at"))
           Add(StrCat("  asked again at ", LocalText(open.Get("asked_again_at").AsString())));
@@ -116,6 +118,29 @@ class Story {
     return instant.ok() ? Local(*instant) : utc;
   }
 
+  // Instants in a sentence of the engine are UTC; here they are the task's, as everything beside them is.
+  std::string LocalInstants(const std::string& text) const {
+    constexpr std::string_view kShape = "0000-00-00T00:00:00";
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i;
+      const bool begins = i == 0 || !digit(text[i - 1]);
+      while (begins && end - i < kShape.size() && end < text.size() &&
+             (kShape[end - i] == '0' ? digit(text[end]) : text[end] == kShape[end - i]))
+        ++end;
+      if (end - i == kShape.size() && end < text.size() && text[end] == '.')
+        for (++end; end < text.size() && digit(text[end]);) ++end;
+      if (end - i >= kShape.size() && end < text.size() && text[end] == 'Z') {
+        out += LocalText(text.substr(i, end + 1 - i));
+        i = end + 1;
+      } else {
+        out += text[i++];
+      }
+    }
+    return out;
+  }
+
   // " [transient]": how what ended the attempt was classed, which says whether it is tried again.
   static std::string ClassOf(const DecisionRow& row, const std::vector<Attempt>& attempts) {
     if (row.from_state != RunStateName(RunState::kRunning)) return "";
@@ -129,6 +154,8 @@ class Story {
   void Row(const DecisionRow& row, const std::vector<Attempt>& attempts) {
     Result<Json> detail = Json::Parse(row.detail);
     std::string text = detail.ok() ? detail->Get("text").AsString() : row.detail;
+    // How an attempt ended is told in the words of its output.
+    if (row.from_state != RunStateName(RunState::kRunning)) text = LocalInstants(text);
     std::string line = StrCat("  ", Local(row.at), "  ");
     if (row.decision == "run") {
       line += StrCat("attempt ", row.attempt, " started", text.empty() ? "" : StrCat(": ", text));
