@@ -164,6 +164,8 @@ void CheckCalls(const SourceText& source, Findings& out) {
       {"\\b(rand|srand|drand48)\\s*\\(|\\brandom\\s*\\(\\s*\\)|\\b(random_device|mt19937|default_random_"
        "engine)\\b",
        "randomness is an injected Random"},
+      {"[:=]\\s*Split\\(\\s*(?!Trim\\b|std::string_view\\b)[A-Z]\\w*(::\\w+)*\\(",
+       "its words are views of a text that is gone by then; give the text a name"},
   };
   static const std::vector<Ban> kClocks = {
       {"\\b(clock_gettime|gettimeofday|timespec_get)\\s*\\(", "only base/clock.cc reads a clock"},
@@ -342,6 +344,7 @@ TEST(Tidy, ABadSnippetIsCaughtAtItsLine) {
       {"src/exec/x.cc", "clock_gettime(CLOCK_REALTIME, &t);\n", "only base/clock.cc reads a clock"},
       {"src/exec/x_test.cc", "std::this_thread::sleep_for(a);\n", "nothing sleeps"},
       {"src/exec/x.cc", "usleep(5);\n", "nothing sleeps"},
+      {"src/exec/x.cc", "for (std::string_view word : Split(AsciiLower(name), '_')) {\n", "words are views"},
       {"src/sim/x.cc", "std::mt19937 engine;\n", "randomness is an injected Random"},
       {"src/decide/x.cc", "#include <thread>\n", "a pure room has no thread"},
       {"src/rule/x.cc", "const char* a = getenv(\"A\");\n", "a pure room reads no environment"},
@@ -372,6 +375,7 @@ TEST(Tidy, GoodCodeIsLeftAlone) {
   const Row rows[] = {
       {"src/base/x.cc",
        "// new things sleep(1) and time(nullptr)\nconst char* a = \"new delete usleep(1)\";\n"},
+      {"src/base/x.cc", "for (std::string_view word : Split(Trim(text), ' ')) Use(word);\n"},
       {"src/base/x.cc", "struct S {\n  S(const S&) = delete;\n  S& operator=(const S&) = delete;\n};\n"},
       {"src/base/x.cc", "int renew = 1;\nrun.time(0);\nstart_time(now);\nint n = 1'000'000;\n"},
       {"src/base/x.cc", "void F() {\n" + Lines(68, "  a();") + "}\n"},

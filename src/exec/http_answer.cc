@@ -19,7 +19,8 @@ constexpr size_t kSnippetBytes = 200;
 // "DUECOURSE_RUN_ID" -> "X-Duecourse-Run-Id".
 std::string HeaderOf(std::string_view context_name) {
   std::string header = "X-Duecourse";
-  for (std::string_view word : Split(ContextMember(context_name), '_')) {
+  const std::string member = ContextMember(context_name);  // outlives the words, which are views of it
+  for (std::string_view word : Split(member, '_')) {
     if (word.empty()) continue;
     header += '-';
     header += word.front() >= 'a' && word.front() <= 'z' ? static_cast<char>(word.front() - 'a' + 'A')
