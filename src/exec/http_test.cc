@@ -57,6 +57,9 @@ class HttpTest : public ExecutorTest {
 
   Mutex mutex_;
   HttpRequest last_ GUARDED_BY(mutex_);
+  // Of handlers that answer later; before the server, whose threads use it until they end.
+  Mutex held_mutex_;
+  std::vector<HttpReply> held_ GUARDED_BY(held_mutex_);
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -345,11 +348,9 @@ TEST_F(HttpTest, ARequestThatCannotBeMadeIsTheRulesFault) {
 }
 
 TEST_F(HttpTest, ACancelledRequestIsDropped) {
-  Mutex mutex;
-  std::vector<HttpReply> held;
   Serve([&](HttpRequest, HttpReply reply) {
-    MutexLock lock(mutex);
-    held.push_back(std::move(reply));
+    MutexLock lock(held_mutex_);
+    held_.push_back(std::move(reply));
   });
   executor().Start(Request("r1", Url()));
   EXPECT_EQ(sink_.Started("r1"), "POST 127.0.0.1");
@@ -360,12 +361,10 @@ TEST_F(HttpTest, ACancelledRequestIsDropped) {
 }
 
 TEST_F(HttpTest, HundredsHangOnOneThreadAndDelayNobody) {
-  Mutex mutex;
-  std::vector<HttpReply> held;
   Serve([&](HttpRequest request, HttpReply reply) {
     if (request.target == "/now") return reply(Answer(200, "now"));
-    MutexLock lock(mutex);
-    held.push_back(std::move(reply));
+    MutexLock lock(held_mutex_);
+    held_.push_back(std::move(reply));
   });
   constexpr int kCount = 400;
   for (int i = 0; i < kCount; ++i) executor().Start(Request(StrCat("h", i), Url("/hang")));
@@ -374,13 +373,13 @@ TEST_F(HttpTest, HundredsHangOnOneThreadAndDelayNobody) {
   const int64_t until = MonotonicMicros() + kTestPatienceMs * 1000;
   size_t waiting = 0;
   while (waiting < kCount && MonotonicMicros() < until) {
-    MutexLock lock(mutex);
-    waiting = held.size();
+    MutexLock lock(held_mutex_);
+    waiting = held_.size();
   }
   ASSERT_EQ(waiting, size_t{kCount});
   {
-    MutexLock lock(mutex);
-    for (HttpReply& reply : held) reply(Answer(200, "late"));
+    MutexLock lock(held_mutex_);
+    for (HttpReply& reply : held_) reply(Answer(200, "late"));
   }
   ASSERT_TRUE(sink_.EndedCount(kCount + 1));
   for (int i = 0; i < kCount; i += 37) EXPECT_TRUE(sink_.Ended(StrCat("h", i)).http_expect_met);
@@ -388,12 +387,10 @@ TEST_F(HttpTest, HundredsHangOnOneThreadAndDelayNobody) {
 
 TEST_F(HttpTest, WhoFindsNoSlotWaitsItsTurn) {
   options_.http_slots = 1;
-  Mutex mutex;
-  std::vector<HttpReply> held;
   Serve([&](HttpRequest request, HttpReply reply) {
     if (request.target == "/now") return reply(Answer(200));
-    MutexLock lock(mutex);
-    held.push_back(std::move(reply));
+    MutexLock lock(held_mutex_);
+    held_.push_back(std::move(reply));
   });
   executor().Start(Request("r1", Url("/hang")));
   for (int i = 2; i <= 4; ++i) executor().Start(Request(StrCat("r", i), Url("/now")));
@@ -403,13 +400,13 @@ TEST_F(HttpTest, WhoFindsNoSlotWaitsItsTurn) {
             "not started: its window ended while it waited for one of the 1 HTTP slots");
   const int64_t until = MonotonicMicros() + kTestPatienceMs * 1000;
   for (bool asked = false; !asked && MonotonicMicros() < until;) {
-    MutexLock lock(mutex);
-    asked = !held.empty();
+    MutexLock lock(held_mutex_);
+    asked = !held_.empty();
   }
   {
-    MutexLock lock(mutex);
-    ASSERT_EQ(held.size(), 1u);
-    held[0](Answer(200));
+    MutexLock lock(held_mutex_);
+    ASSERT_EQ(held_.size(), 1u);
+    held_[0](Answer(200));
   }
   ASSERT_TRUE(sink_.EndedCount(4));
   EXPECT_EQ(sink_.order(), (std::vector<std::string>{"r3", "r1", "r2", "r4"}));
