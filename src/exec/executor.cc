@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "base/file.h"
@@ -78,13 +79,19 @@ void HearOfChildren() {
   }
 }
 
+int SpawnThreads(const ExecOptions& options) {
+  constexpr int kMost = 16;
+  if (options.spawn_threads > 0) return options.spawn_threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) + 1, 2, kMost);
+}
+
 class LocalExecutor : public Executor {
  public:
   LocalExecutor(ExecOptions options, const Clock& clock, Log& log, ExecSink sink, Limits limits)
       : options_(std::move(options)),
         sink_(std::move(sink)),
         journal_(options_.data_folder, BootId(), log),
-        pool_(options_.spawn_threads),
+        pool_(SpawnThreads(options_)),
         commands_({options_, sink_, clock, log, journal_, limits.command_slots, limits.soft_before}, pool_),
         agents_({options_, sink_, clock, log, journal_, limits.http_slots}, pool_),
         noops_(sink_, journal_, pool_, commands_.watch()),
