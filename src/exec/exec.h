@@ -88,8 +88,8 @@ struct ExecOptions {
   std::string data_folder;  // absolute; attempts/ (markers), tasks/ (private folders) and output/ are below it
   std::string store_id;     // given to children, so that orphans are found by environment too
   std::vector<std::string> http_allow;
-  // 0: one more than there are cores. A thread that spawns sleeps until its child has begun its program; more of
-  // them only keep the cores from the commands (./dev bench W5).
+  // 0: one more than there are cores. A thread that spawns sleeps until its child has begun its program; more
+  // of them only keep the cores from the commands (./dev bench W5).
   int spawn_threads = 0;
   int command_slots = 256;
   int http_slots = 512;
