@@ -107,8 +107,8 @@ TEST_F(JournalTest, ALineThatWasCutOffCountsAsAbsent) {
 }
 
 TEST_F(JournalTest, WhatIsNoMarkerIsPassedOver) {
-  const std::string text =
-      std::string("boot boot-1\n\nstart\nstart r1 3 4 5\nnonsense r1 3\n\0\0\0\nstart r2 1\n", 70);
+  constexpr char kText[] = "boot boot-1\n\nstart\nstart r1 3 4 5\nnonsense r1 3\n\0\0\0\nstart r2 1\n";
+  const std::string text(kText, sizeof kText - 1);
   ASSERT_TRUE(WriteFileAtomic(folder_ / "attempts/starts-1", text, false).ok());
   auto journal = Open();
   EXPECT_EQ(journal->Look(one_).started, Started::kNever);
