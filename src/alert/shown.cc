@@ -4,15 +4,15 @@
 
 namespace duecourse {
 
-std::string ShellWord(std::string_view word) {
+std::string ShellQuoted(std::string_view word) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
   };
-  const std::string shown = Shown(word, kShownWord);
-  if (!shown.empty() && shown[0] != '-' && std::all_of(shown.begin(), shown.end(), plain)) return shown;
+  if (!word.empty() && word[0] != '-' && std::all_of(word.begin(), word.end(), plain))
+    return std::string(word);
   std::string out = "'";
-  for (char c : shown) {
+  for (char c : word) {
     if (c == '\'') {
       out += "'\\''";
     } else {
@@ -21,5 +21,7 @@ std::string ShellWord(std::string_view word) {
   }
   return out + "'";
 }
+
+std::string ShellWord(std::string_view word) { return ShellQuoted(Shown(word, kShownWord)); }
 
 }  // namespace duecourse

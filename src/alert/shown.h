@@ -13,8 +13,9 @@ inline constexpr size_t kShownWord = 120;   // bytes of a name
 inline constexpr size_t kShownTitle = 300;  // of a title's clause: a title is one line on a telephone
 inline constexpr size_t kShownLine = 1000;  // of any other line
 
-// A word of a command line that is to be typed: safe to show, and quoted where a shell would read it
-// otherwise.
+// A word of a command line that is to be typed, quoted where a shell would read it otherwise.
+std::string ShellQuoted(std::string_view word);
+// The same, and safe to show.
 std::string ShellWord(std::string_view word);
 
 }  // namespace duecourse

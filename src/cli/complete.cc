@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
+#include "alert/shown.h"
 #include "cli/args.h"
 #include "cli/client.h"
 #include "run/run.h"
@@ -18,13 +20,7 @@ constexpr Millis kDeadline = Seconds(1);
 constexpr const char* kMost = "200";
 
 // Shells expand the list they are given, so nothing in it may mean anything to one.
-bool IsPlain(const std::string& word) {
-  return !word.empty() && word[0] != '-' && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-' || c == '/' || c == ':' || c == '@' || c == '+' || c == '%' || c == '=' ||
-           c == ',';
-  });
-}
+bool IsPlain(const std::string& word) { return ShellQuoted(word) == word; }
 
 struct Typed {
   Args args;
@@ -200,9 +196,9 @@ std::vector<std::string> CompletionsAfter(const std::vector<std::string>& typed_
   const std::optional<Kind> kind = typed.option.empty() ? KindOfWord(typed) : KindOfValue(typed.option);
   if (!kind) return {};
   std::vector<std::string> words;
+  std::set<std::string> seen;
   for (std::string& word : WordsOf(typed, *kind)) {
-    if (IsPlain(word) && std::find(words.begin(), words.end(), word) == words.end())
-      words.push_back(std::move(word));
+    if (IsPlain(word) && seen.insert(word).second) words.push_back(std::move(word));
   }
   return words;
 }

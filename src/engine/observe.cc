@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "alert/shown.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "engine/state.h"
@@ -25,18 +26,6 @@ void EngineState::GatherFlags(OpenRun& open) {
   for (size_t i = 0; i < list.size(); ++i) {
     if (list[i].type == Precondition::Type::kFlag) AnswerFlag(open, list[i].flag, open.observed[i]);
   }
-}
-
-// A word as a shell takes it.
-static std::string Quoted(const std::string& word) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Observed& seen) {
@@ -73,9 +62,9 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
     MarkMet(open, seen);
     return;
   }
-  seen.help = StrCat("duecourse flag set ", Quoted(name),
+  seen.help = StrCat(options.program, " flag set ", ShellQuoted(name),
                      condition.dated ? StrCat(" --date ", FormatDay(open.run.business_date)) : " --undated",
-                     condition.value ? StrCat(" --value ", Quoted(wanted)) : "");
+                     condition.value ? StrCat(" --value ", ShellQuoted(wanted)) : "");
 }
 
 // Starts looking at everything that is not known; the answers wake the run.
