@@ -439,6 +439,8 @@ TEST(Decide, APersonPassesTheSameGatesAndForceOpensOnlySome) {
     facts.force = {true, true, true, true, true};
     const Decision forced = Decide(facts);
     EXPECT_EQ(forced.verdict, never.count(row.reason) > 0 ? Verdict::kDeny : Verdict::kAllow) << row.what;
+    EXPECT_EQ(CanBeForced(row.reason), asked.verdict != Verdict::kAllow && forced.verdict == Verdict::kAllow)
+        << row.what << ": what a refusal promises is what force does";
   }
 }
 
