@@ -1,6 +1,8 @@
 // For tests of this room: a prober whose answers are collected, and requests built as the engine builds them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/test_folder.h"
 #include "base/text.h"
+#include "net/test_peer.h"
 #include "probe/probe.h"
 
 namespace duecourse {
@@ -96,5 +100,67 @@ inline ProbeAnswer Ask(Prober& prober, Answers& answers, ProbeRequest request) {
 inline std::string Brief(const ProbeAnswer& answer) {
   return StrCat(AnswerName(answer.answer), " ", answer.code);
 }
+
+inline constexpr Millis kFast{300};
+
+inline std::string Http(int status, const std::string& body, const std::string& headers = "") {
+  return StrCat("HTTP/1.1 ", status, " x\r\nContent-Length: ", body.size(), "\r\nConnection: close\r\n",
+                headers, "\r\n", body);
+}
+
+// A server that accepts and says nothing more.
+inline void Hold(RawPeer& peer, const RawServer& server) {
+  while (server.Holding(peer)) continue;
+}
+
+class ProberTest : public testing::Test {
+ protected:
+  Prober& prober() {
+    if (prober_ == nullptr) prober_ = NewProber(options_, clock_, answers_.Sink());
+    return *prober_;
+  }
+  ProbeAnswer Get(const Precondition& condition, const std::string& url, Millis timeout = Seconds(20)) {
+    ProbeRequest request = RequestFor(condition, timeout);
+    request.url = url;
+    request.folder = folder_;
+    request.share_key = url;
+    return Ask(prober(), answers_, std::move(request));
+  }
+  static Precondition HttpCondition() {
+    Precondition condition;
+    condition.type = Precondition::Type::kHttp;
+    return condition;
+  }
+  static Precondition UpCondition() {
+    Precondition condition = HttpCondition();
+    condition.http.expect.json = {{"/status", Json("UP")}};
+    return condition;
+  }
+  ProbeRequest CommandRequest(const std::vector<std::string>& argv, Millis timeout = Seconds(20)) {
+    Precondition condition;
+    condition.type = Precondition::Type::kCommand;
+    ProbeRequest request = RequestFor(condition, timeout);
+    request.argv = argv;
+    request.folder = folder_;
+    request.share_key = Join(argv, "\x1f");
+    return request;
+  }
+  ProbeRequest FileRequest(const std::string& path, Millis timeout = Seconds(20)) {
+    Precondition condition;
+    condition.type = Precondition::Type::kFile;
+    ProbeRequest request = RequestFor(condition, timeout);
+    request.path = path;
+    request.folder = folder_;
+    request.share_key = path;
+    return request;
+  }
+
+  const TestFolder scratch_;
+  const std::string& folder_ = scratch_.path();
+  SystemClock clock_;
+  Answers answers_;
+  ProbeOptions options_;
+  std::unique_ptr<Prober> prober_;
+};
 
 }  // namespace duecourse
