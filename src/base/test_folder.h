@@ -14,7 +14,8 @@ namespace duecourse {
 
 class TestFolder {
  public:
-  TestFolder() : path_((std::filesystem::temp_directory_path() / "duecourse-test-XXXXXX").string()) {
+  explicit TestFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : path_((parent / "duecourse-test-XXXXXX").string()) {
     CHECK(::mkdtemp(path_.data()) != nullptr);
   }
   ~TestFolder() {
@@ -25,6 +26,7 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
 
   const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/test_folder.h"
 #include "base/text.h"
 #include "exec/exec.h"
 
@@ -25,26 +26,6 @@ namespace duecourse {
 
 // Nothing that works takes this long, on however busy a machine.
 inline constexpr int64_t kTestPatienceMs = 60'000;
-
-// A folder that goes with its owner.
-class TestFolder {
- public:
-  TestFolder() {
-    std::string pattern = "/tmp/duecourse-test-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline std::string Content(const std::string& path) {
   Result<std::string> text = ReadFile(path, 64u << 20);

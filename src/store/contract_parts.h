@@ -3,13 +3,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "base/test_folder.h"
 #include "base/text.h"
 #include "store/memory.h"
 #include "store/store.h"
@@ -31,23 +31,11 @@ class StillClock : public Clock {
 };
 
 // A folder that goes with its owner; in memory where that can be, since no test needs a slow disk.
-class ScratchFolder {
+class ScratchFolder : public TestFolder {
  public:
-  ScratchFolder() {
-    const bool memory = access("/dev/shm", W_OK) == 0;
-    std::string name = (memory ? "/dev/shm/" : testing::TempDir()) + "duecourse-store-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+  ScratchFolder()
+      : TestFolder(access("/dev/shm", W_OK) == 0 ? std::filesystem::path("/dev/shm")
+                                                 : std::filesystem::temp_directory_path()) {}
 };
 
 // What survives a Store object: opened again it is the same store.

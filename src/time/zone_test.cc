@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "base/test_folder.h"
 #include "base/text.h"
 #include "time/zone_data.h"
 #include "time/zone_names.h"
@@ -38,22 +39,13 @@ class Variable {
   std::optional<std::string> former_;
 };
 
-// A folder of its own that is gone after the test.
-class Folder {
+class Folder : public TestFolder {
  public:
-  Folder() {
-    std::string pattern = testing::TempDir() + "zonesXXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
   void Write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories(std::filesystem::path(path_ + "/" + name).parent_path());
-    ASSERT_TRUE(WriteFileAtomic(path_ + "/" + name, bytes, false).ok());
+    const std::string file = *this / name;
+    ASSERT_TRUE(MakeFolders(ParentFolder(file), 0700).ok());
+    ASSERT_TRUE(WriteFileAtomic(file, bytes, false).ok());
   }
-
- private:
-  std::string path_;
 };
 
 std::string ZoneBytes(const std::string& name) { return *ReadFile(ZoneFolder() + "/" + name, 1u << 20); }
