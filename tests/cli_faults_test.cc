@@ -398,5 +398,26 @@ TEST(Why, NamesTheCommandThatHelpsTheClassOfAFailureAndWhatDoesNotCount) {
     EXPECT_NE(waits.find(part), std::string::npos) << part << "\n" << waits;
 }
 
+// A check that nobody needed to make stands before it in the rule.
+TEST(Why, QuotesTheReasonOfWhatIsWaitedForAndOfNothingElse) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "task_id: waits\ntrigger: {every: 1d, anchor: \"2026-03-02T10:00:00Z\", timezone: UTC, window_end: "
+      "+8h, "
+      "preconditions: [{file: {path: in.csv, must_exist: true}, why: the shops export}, "
+      "{type: flag, name: till, why: the till is counted}]}\n"
+      "idempotency: {business_key: \"w:{business_date}\"}\nexecution: {noop: {}}\n");
+  daemon.InForceSince("2026-03-02T09:00:00Z");
+  daemon.StandAt("2026-03-02T09:59:58Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  std::string why;
+  ASSERT_TRUE(Eventually([&] {
+    why = daemon.Cli({"why", "waits"}).out;
+    return why.find("it waits for this because") != std::string::npos;
+  })) << why;
+  EXPECT_NE(why.find("because: the till is counted"), std::string::npos) << why;
+  EXPECT_EQ(why.find("the shops export"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace duecourse

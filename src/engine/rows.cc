@@ -46,11 +46,13 @@ Json EngineState::DetailOf(const OpenRun& open) const {
   for (size_t i = 0; i < open.observed.size() && open.task != nullptr; ++i) {
     const Observed& seen = open.observed[i];
     if (seen.fact.answer == PreconditionFact::Answer::kUnknown && seen.text.empty()) continue;
+    const Precondition& condition = open.task->rule().trigger.preconditions[i];
     Json item = Json::MakeObject();
-    item.Set("type", PreconditionTypeName(open.task->rule().trigger.preconditions[i].type));
+    item.Set("type", PreconditionTypeName(condition.type));
     item.Set("answer", AnswerName(seen.fact.answer)).Set("code", seen.code).Set("text", seen.text);
     item.Set("age_ms", (now - seen.fact.at).count);
     if (!seen.help.empty()) item.Set("help", seen.help);
+    if (!condition.why.empty()) item.Set("why", condition.why);
     list.Add(std::move(item));
   }
   if (!list.AsArray().empty()) detail.Set("preconditions", std::move(list));

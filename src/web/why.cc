@@ -175,11 +175,9 @@ class Story {
 
   // Why the rule waits for what was not there: its author's words.
   void Because(const Json& seen) {
-    const Json::Array& list = seen.AsArray();
-    for (size_t i = 0; i < list.size() && i < rule_.trigger.preconditions.size(); ++i) {
-      const std::string& why = rule_.trigger.preconditions[i].why;
-      if (list[i].Get("answer").AsString() != "yes" && !why.empty())
-        Add(StrCat("      it waits for this because: ", ShowBytes(why, false)));
+    for (const Json& item : seen.AsArray()) {
+      if (item.Get("answer").AsString() != "yes" && item.Has("why"))
+        Add(StrCat("      it waits for this because: ", ShowBytes(item.Get("why").AsString(), false)));
     }
   }
 
