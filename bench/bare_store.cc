@@ -23,7 +23,7 @@ SELECT id, lease_until
 FROM run
 WHERE task = ?
   AND value = ?
-  AND state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required')
+  AND )sql" DC_OPEN_STATES R"sql(
   AND state = 'running'
   AND lease_until > ?
 )sql";

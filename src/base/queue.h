@@ -2,6 +2,7 @@
 // wakes everybody, after which Push refuses and Take drains what is left.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 
 namespace duecourse {
@@ -35,7 +37,7 @@ class Queue {
     while (items_.size() >= capacity_ && !closed_) not_full_.Wait(mutex_);
     if (closed_) return false;
     items_.push_back(std::move(value));
-    if (!gathering_ || items_.size() >= capacity_) not_empty_.NotifyOne();
+    if (!gathering_ || items_.size() >= enough_) not_empty_.NotifyOne();
     return true;
   }
   // All of them, or where the queue is closed none; the taker is woken once. They may go beyond the capacity.
@@ -48,23 +50,26 @@ class Queue {
     not_empty_.NotifyOne();
     return true;
   }
-  // For one that takes all: lets what can wait come together for at most wait_ms real milliseconds, shorter
-  // where something comes that cannot.
-  void Gather(int64_t wait_ms) {
-    MutexLock lock(mutex_);
-    gathering_ = true;
-    if (!urgent_ && !closed_ && items_.size() < capacity_) not_empty_.WaitFor(mutex_, wait_ms);
-    gathering_ = false;
-  }
   // Everything there is, waiting at most wait_ms real milliseconds for the first (negative: without bound; 0: not at all).
-  std::vector<T> TakeAll(int64_t wait_ms) {
+  // What can wait then comes together for up to gather_ms more, but not beyond wait_ms in all, and only until
+  // something comes that cannot, or enough.
+  std::vector<T> TakeAll(int64_t wait_ms, int64_t gather_ms = 0, size_t enough = SIZE_MAX) {
     MutexLock lock(mutex_);
+    const int64_t begin_us = gather_ms > 0 ? MonotonicMicros() : 0;
     if (items_.empty() && !closed_ && wait_ms != 0) {
       if (wait_ms > 0) {
         not_empty_.WaitFor(mutex_, wait_ms);
       } else {
         while (items_.empty() && !closed_) not_empty_.Wait(mutex_);
       }
+    }
+    if (gather_ms > 0 && wait_ms >= 0)
+      gather_ms = std::min(gather_ms, wait_ms - (MonotonicMicros() - begin_us) / 1000);
+    enough_ = std::min(enough, capacity_);
+    if (gather_ms > 0 && !items_.empty() && !urgent_ && !closed_ && items_.size() < enough_) {
+      gathering_ = true;
+      not_empty_.WaitFor(mutex_, gather_ms);
+      gathering_ = false;
     }
     std::vector<T> out(std::make_move_iterator(items_.begin()), std::make_move_iterator(items_.end()));
     items_.clear();
@@ -104,6 +109,7 @@ class Queue {
   CondVar not_full_;
   std::deque<T> items_ GUARDED_BY(mutex_);
   bool gathering_ GUARDED_BY(mutex_) = false;
+  size_t enough_ GUARDED_BY(mutex_) = 0;  // of what whoever gathers waits for
   bool urgent_ GUARDED_BY(mutex_) = false;  // something is in it that does not wait for others
   bool closed_ GUARDED_BY(mutex_) = false;
 };

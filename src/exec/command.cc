@@ -39,7 +39,7 @@ void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
       places_.erase(AttemptName(ref));
     }
     // Not from here: whoever calls Kill may hold what the sink needs.
-    pool_.Post(MakeJob([this, ref, why] {
+    pool_.PostEnding(MakeJob([this, ref, why] {
       options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
                                                        slots_.count(), " command slots")));
     }));
@@ -108,7 +108,7 @@ void CommandRunner::OnRunning(std::unique_ptr<Child> child) {
 }
 
 void CommandRunner::PostFinish(std::unique_ptr<Child> child) {
-  pool_.Post(MakeJob([this, child = std::move(child)]() mutable { Finish(std::move(child)); }));
+  pool_.PostEnding(MakeJob([this, child = std::move(child)]() mutable { Finish(std::move(child)); }));
 }
 
 void CommandRunner::Finish(std::unique_ptr<Child> child) {
@@ -124,7 +124,7 @@ void CommandRunner::PostCleanUp(std::unique_ptr<Child> child) {
     first = to_clean_.empty();
     to_clean_.push_back(std::move(child));
   }
-  if (first) pool_.Post(MakeJob([this] { CleanUp(); }));
+  if (first) pool_.PostEnding(MakeJob([this] { CleanUp(); }));
 }
 
 void CommandRunner::CleanUp() {
@@ -137,7 +137,7 @@ void CommandRunner::CleanUp() {
   const std::vector<bool> gone = finisher_.EndLeftovers(children);
   for (size_t i = 0; i < children.size(); ++i) {
     if (gone[i]) {
-      pool_.Post(MakeJob([this, child = std::move(children[i])]() mutable { Report(std::move(child)); }));
+      pool_.PostEnding(MakeJob([this, child = std::move(children[i])]() mutable { Report(std::move(child)); }));
     } else {
       watch_.AfterReal(kAgainUs, MakeJob([this, child = std::move(children[i])]() mutable {
                          PostCleanUp(std::move(child));

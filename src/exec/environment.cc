@@ -47,6 +47,10 @@ Result<bool> LookUpUid(uid_t uid, Account& account) {
                        account);
 }
 
+bool IsNamed(std::string_view entry, std::string_view name) {
+  return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+}
+
 std::string_view ContextValue(const StartRequest& request, std::string_view member) {
   for (const auto& entry : request.context) {
     if (ContextMember(entry.first) == member) return entry.second;
@@ -108,26 +112,17 @@ Result<Account> FindAccount(const std::string& user) {
 }
 
 void Environment::Set(std::string_view name, std::string_view value) {
-  for (auto& entry : values_) {
-    if (entry.first != name) continue;
-    entry.second = value;
-    return;
-  }
-  values_.emplace_back(name, value);
+  auto entry = std::find_if(entries_.begin(), entries_.end(),
+                            [name](std::string_view text) { return IsNamed(text, name); });
+  if (entry == entries_.end()) entry = entries_.emplace(entry);
+  *entry = StrCat(name, "=", value);
 }
 
-const std::string* Environment::Find(std::string_view name) const {
-  for (const auto& entry : values_) {
-    if (entry.first == name) return &entry.second;
+std::optional<std::string_view> Environment::Find(std::string_view name) const {
+  for (std::string_view entry : entries_) {
+    if (IsNamed(entry, name)) return entry.substr(name.size() + 1);
   }
-  return nullptr;
-}
-
-std::vector<std::string> Environment::Entries() const {
-  std::vector<std::string> entries;
-  entries.reserve(values_.size());
-  for (const auto& entry : values_) entries.push_back(StrCat(entry.first, "=", entry.second));
-  return entries;
+  return std::nullopt;
 }
 
 std::string ContextVariable(std::string_view name) {
@@ -165,7 +160,7 @@ Result<Environment> BuildEnvironment(const EnvironmentPlan& plan) {
   environment.Set("DUECOURSE_RUN_ID", plan.request.ref.run_id);
   environment.Set("DUECOURSE_FENCE", std::to_string(plan.request.ref.fence));
   environment.Set("DUECOURSE_RESULT", plan.result_path);
-  for (const std::string& entry : environment.Entries()) {
+  for (const std::string& entry : environment.entries()) {
     if (entry.find('\0') == std::string::npos) continue;
     return Error(StrCat("env ", entry.substr(0, entry.find('=')),
                         ": its value has a NUL byte in it, which no environment variable can hold"));

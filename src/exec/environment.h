@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,11 +36,12 @@ Result<Account> FindAccount(const std::string& user);
 class Environment {
  public:
   void Set(std::string_view name, std::string_view value);
-  const std::string* Find(std::string_view name) const;
-  std::vector<std::string> Entries() const;  // "NAME=value"
+  std::optional<std::string_view> Find(std::string_view name) const;  // until the next Set
+  const std::vector<std::string>& entries() const { return entries_; }
+  std::vector<std::string> Take() && { return std::move(entries_); }
 
  private:
-  std::vector<std::pair<std::string, std::string>> values_;
+  std::vector<std::string> entries_;  // "NAME=value"
 };
 
 struct EnvironmentPlan {

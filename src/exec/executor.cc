@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/text.h"
 #include "exec/command.h"
 #include "exec/exec.h"
@@ -128,12 +129,29 @@ class LocalExecutor : public Executor {
   void Inspect(const AttemptRef& ref, bool same_boot) override { inspector_.Inspect(ref, same_boot); }
 
   void Forget(const AttemptRef& ref) override {
-    pool_.Post(MakeJob([this, ref] { journal_.End(ref); }));
+    bool first = false;
+    {
+      MutexLock lock(mutex_);
+      first = to_forget_.empty();
+      to_forget_.push_back(ref);
+    }
+    if (first) pool_.PostEnding(MakeJob([this] { ForgetAll(); }));
   }
 
  private:
+  void ForgetAll() {
+    std::vector<AttemptRef> refs;
+    {
+      MutexLock lock(mutex_);
+      std::swap(refs, to_forget_);
+    }
+    journal_.End(refs);
+  }
+
   const ExecOptions options_;
   const ExecSink sink_;
+  Mutex mutex_;
+  std::vector<AttemptRef> to_forget_ GUARDED_BY(mutex_);
   StartJournal journal_;
   Pool pool_;
   CommandRunner commands_;

@@ -42,7 +42,7 @@ void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
       MutexLock lock(mutex_);
       places_.erase(AttemptName(ref));
     }
-    pool_.Post(MakeJob([this, ref, why] {
+    pool_.PostEnding(MakeJob([this, ref, why] {
       options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
                                                        slots_.count(), " HTTP slots")));
     }));
@@ -94,7 +94,7 @@ void HttpRunner::Begin(StartRequest request) {
 void HttpRunner::Send(std::shared_ptr<const StartRequest> request, HttpClientCall call) {
   const AttemptRef ref = request->ref;
   const uint64_t id = client_->Start(std::move(call), [this, request](HttpResult result) {
-    pool_.Post(MakeJob([this, request, result = std::move(result)] { Finish(*request, result); }));
+    pool_.PostEnding(MakeJob([this, request, result = std::move(result)] { Finish(*request, result); }));
   });
   Failpoint("exec.after_spawn");
   bool killed = false;

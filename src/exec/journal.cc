@@ -173,12 +173,16 @@ Status StartJournal::Process(const AttemptRef& ref, pid_t pid, ProcessBirth birt
   return Append(StrCat("process ", key, " ", pid, " ", birth.earliest, " ", birth.latest, "\n"));
 }
 
-void StartJournal::End(const AttemptRef& ref) {
+void StartJournal::End(const std::vector<AttemptRef>& refs) {
   MutexLock lock(mutex_);
-  const std::string key = KeyOf(ref);
-  if (entries_.erase(key) == 0) return;
-  // Where it cannot be written, the next daemon keeps a marker that nobody asks about.
-  Status written = Append(StrCat("end ", key, "\n"));
+  std::string lines;
+  for (const AttemptRef& ref : refs) {
+    const std::string key = KeyOf(ref);
+    if (entries_.erase(key) > 0) lines += StrCat("end ", key, "\n");
+  }
+  if (lines.empty()) return;
+  // Where it cannot be written, the next daemon keeps markers that nobody asks about.
+  Status written = Append(lines);
   if (!written.ok())
     log_.Warning("start_markers", Json::MakeObject().Set("error", written.error().message()));
 }

@@ -50,8 +50,8 @@ class StartJournal {
   // Fails where it cannot be written; then nothing may be started.
   Status Start(const AttemptRef& ref, const std::string& scratch);
   Status Process(const AttemptRef& ref, pid_t pid, ProcessBirth birth);
-  // The attempt needs its marker no more. Fine where it has none.
-  void End(const AttemptRef& ref);
+  // These attempts need their markers no more. Fine where they have none.
+  void End(const std::vector<AttemptRef>& refs);
 
   struct Facts {
     enum class Started {

@@ -68,8 +68,8 @@ TEST_F(JournalTest, AJournalThatSomebodyRemovedIsWrittenAgain) {
 TEST_F(JournalTest, AnEndedMarkerIsGone) {
   auto former = Open();
   ASSERT_TRUE(former->Start(one_, "").ok());
-  former->End(one_);
-  former->End(two_);
+  former->End({one_});
+  former->End({two_});
   EXPECT_EQ(Open()->Look(one_).started, Started::kNever);
 }
 
@@ -122,7 +122,7 @@ TEST_F(JournalTest, GrowsNoFurtherThanWhatIsOpenNeeds) {
     const AttemptRef ref{StrCat("r0123456789abcdef", i), 1, 1};
     ASSERT_TRUE(journal->Start(ref, "").ok());
     ASSERT_TRUE(journal->Process(ref, 1, {1, 1}).ok());
-    journal->End(ref);
+    journal->End({ref});
   }
   ASSERT_EQ(Files().size(), 1u);
   EXPECT_LE(std::filesystem::file_size(Files()[0]), kJournalMaxBytes + 1000);

@@ -153,22 +153,32 @@ std::optional<Ending> Launcher::PrepareAccount(const StartRequest& request, Prep
   return std::nullopt;
 }
 
-std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepared& prepared) const {
-  prepared.cwd_path = request.cwd;
-  if (prepared.cwd_path.empty()) {
-    prepared.cwd_path = WorkFolder(options_.data_folder, request.task);
-    int error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
-    if (error == ENOENT) {
-      Status remade = data_.Remake("tasks");
-      if (!remade.ok())
-        return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": ", remade.error().message()),
-                                   remade.error().os_error());
-      error = ::mkdir(prepared.cwd_path.c_str(), 0700) == 0 ? 0 : errno;
-    }
-    if (error != 0 && error != EEXIST)
-      return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)), error);
+// The task's private folder, at its first command, and the folder of them all where somebody removed it.
+std::optional<Ending> Launcher::MakeOwnFolder(Prepared& prepared) const {
+  const char* path = prepared.cwd_path.c_str();
+  int error = ::mkdir(path, 0700) == 0 ? 0 : errno;
+  if (error == ENOENT) {
+    Status remade = data_.Remake("tasks");
+    if (!remade.ok())
+      return prepared.NotStarted(StrCat("workdir ", path, ": ", remade.error().message()),
+                                 remade.error().os_error());
+    error = ::mkdir(path, 0700) == 0 ? 0 : errno;
   }
-  prepared.cwd = Fd(::open(prepared.cwd_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (error == 0 || error == EEXIST) return std::nullopt;
+  return prepared.NotStarted(StrCat("workdir ", path, ": ", ErrnoText(error)), error);
+}
+
+std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepared& prepared) const {
+  const bool own = request.cwd.empty();
+  prepared.cwd_path = own ? WorkFolder(options_.data_folder, request.task) : request.cwd;
+  auto open = [&prepared] {
+    prepared.cwd = Fd(::open(prepared.cwd_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return prepared.cwd.valid();
+  };
+  if (!open() && own && errno == ENOENT) {
+    if (std::optional<Ending> ending = MakeOwnFolder(prepared)) return ending;
+    open();
+  }
   if (!prepared.cwd.valid()) {
     const int error = errno;
     const bool missing = error == ENOENT;
@@ -177,7 +187,7 @@ std::optional<Ending> Launcher::PrepareFolder(const StartRequest& request, Prepa
                                missing ? StrCat("workdir ", prepared.cwd_path, " does not exist")
                                        : StrCat("workdir ", prepared.cwd_path, ": ", ErrnoText(error)));
   }
-  if (request.cwd.empty() && prepared.other.has_value() &&
+  if (own && prepared.other.has_value() &&
       ::fchownat(prepared.cwd.get(), "", prepared.other->uid, prepared.other->gid, AT_EMPTY_PATH) != 0) {
     const int error = errno;
     return prepared.NotStarted(StrCat("workdir ", prepared.cwd_path, ": cannot be given to ",
@@ -224,13 +234,13 @@ std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prep
     prepared.error = environment.error().os_error();
     return ConfigurationEnding("environment_unusable", environment.error().message());
   }
-  const std::string* path = environment->Find("PATH");
-  ProgramPlace place = FindProgram(request.argv[0], *path, prepared.cwd_path);
+  const std::string_view path = environment->Find("PATH").value_or("");
+  ProgramPlace place = FindProgram(request.argv[0], path, prepared.cwd_path);
   if (place.found == ProgramPlace::Found::kNotFound) {
     const bool has_folder = request.argv[0].find('/') != std::string::npos;
     return ExitEnding(kExitNotFound,
                       StrCat("command not found: ", request.argv[0], " (looked in ",
-                             has_folder ? AbsolutePath(JoinPath(prepared.cwd_path, request.argv[0])) : *path, ")"));
+                             has_folder ? AbsolutePath(JoinPath(prepared.cwd_path, request.argv[0])) : std::string(path), ")"));
   }
   if (place.found == ProgramPlace::Found::kNotExecutable) {
     return ExitEnding(kExitNotExecutable, StrCat("not executable: ", place.path));
@@ -238,7 +248,7 @@ std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prep
   SpawnPlan& plan = prepared.plan;
   plan.program = place.path;
   plan.argv = request.argv;
-  plan.environment = environment->Entries();
+  plan.environment = std::move(*environment).Take();
   plan.cwd = prepared.cwd.get();
   plan.helper_program = options_.helper_program;
   if (request.rule->execution.umask_bits != own_umask_) plan.umask_bits = request.rule->execution.umask_bits;
@@ -262,7 +272,7 @@ Launcher::Launched Launcher::Launch(const StartRequest& request) const {
   if (!std::holds_alternative<std::unique_ptr<Child>>(launched)) {
     // Certainly nothing runs, so nothing may say that it might.
     if (!prepared.scratch.empty()) ::rmdir(prepared.scratch.c_str());
-    journal_.End(request.ref);
+    journal_.End({request.ref});
   }
   if (std::holds_alternative<Ending>(launched)) {
     std::optional<SpawnFault> no_room = NoRoom(prepared.error);

@@ -33,6 +33,7 @@ class Launcher {
   struct Prepared;
   std::optional<Ending> Prepare(const StartRequest& request, Prepared& prepared) const;
   std::optional<Ending> PrepareAccount(const StartRequest& request, Prepared& prepared) const;
+  std::optional<Ending> MakeOwnFolder(Prepared& prepared) const;
   std::optional<Ending> PrepareFolder(const StartRequest& request, Prepared& prepared) const;
   std::optional<Ending> PrepareResult(const StartRequest& request, Prepared& prepared) const;
   std::optional<Ending> PrepareProgram(const StartRequest& request, Prepared& prepared) const;

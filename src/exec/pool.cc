@@ -1,7 +1,6 @@
 #include "exec/pool.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace duecourse {
 
@@ -12,19 +11,35 @@ Pool::Pool(int threads) {
 Pool::~Pool() { Stop(); }
 
 void Pool::Stop() {
-  stopping_ = true;
-  jobs_.Close();
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
 }
 
+void Pool::Push(std::unique_ptr<Job> job, bool ending) {
+  MutexLock lock(mutex_);
+  if (stopping_) return;
+  (ending ? endings_ : jobs_).push_back(std::move(job));
+  changed_.NotifyOne();
+}
+
+std::unique_ptr<Job> Pool::Take() {
+  MutexLock lock(mutex_);
+  while (!stopping_ && endings_.empty() && jobs_.empty()) changed_.Wait(mutex_);
+  if (stopping_) return nullptr;
+  Line& line = endings_.empty() ? jobs_ : endings_;
+  std::unique_ptr<Job> job = std::move(line.front());
+  line.pop_front();
+  return job;
+}
+
 void Pool::Work() {
-  while (!stopping_) {
-    std::optional<std::unique_ptr<Job>> job = jobs_.Take();
-    if (!job.has_value()) return;
-    if (!stopping_) (*job)->Run();
-  }
+  while (std::unique_ptr<Job> job = Take()) job->Run();
 }
 
 }  // namespace duecourse

@@ -1,16 +1,17 @@
 // A few threads that do what blocks: starting programs, writing files, looking
-// at processes. Jobs begin in the order in which they were posted. Posting
-// never blocks; any thread may post.
+// at processes. Jobs begin in the order in which they were posted, but what ends
+// something goes before what begins something: else a crowd holds the descriptors
+// of all that has ended, each of which every further spawn has to copy and to
+// close (./dev bench W5). Posting never blocks; any thread may post.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
+#include <deque>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/queue.h"
+#include "base/mutex.h"
 
 namespace duecourse {
 
@@ -41,17 +42,23 @@ class Pool {
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  void Post(std::unique_ptr<Job> job) { jobs_.Push(std::move(job)); }
+  void Post(std::unique_ptr<Job> job) { Push(std::move(job), false); }
+  // Before all that was posted so.
+  void PostEnding(std::unique_ptr<Job> job) { Push(std::move(job), true); }
   void Stop();
 
  private:
-  // Far beyond what the engine's own limits let it start at once, so that no Post ever waits for room.
-  static constexpr size_t kJobsMax = 4u << 20;
+  using Line = std::deque<std::unique_ptr<Job>>;
 
+  void Push(std::unique_ptr<Job> job, bool ending);
+  std::unique_ptr<Job> Take();  // nothing once it stops
   void Work();
 
-  Queue<std::unique_ptr<Job>> jobs_{kJobsMax};
-  std::atomic<bool> stopping_{false};
+  Mutex mutex_;
+  CondVar changed_;
+  Line endings_ GUARDED_BY(mutex_);
+  Line jobs_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -36,6 +36,15 @@ int OpenPipe(Pipe& pipe) {
   return 0;
 }
 
+// As posix_spawn wants them, which changes nothing of what they point to (POSIX, its rationale).
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Owns what posix_spawn wants initialised and destroyed.
 class Actions {
  public:
@@ -72,13 +81,10 @@ class Actions {
     if (error == 0) error = ::posix_spawnattr_setflags(&attributes_, static_cast<short>(kFlags));
     return error;
   }
-  int Run(pid_t* pid, const std::string& program, std::vector<std::string>& argv,
-          std::vector<std::string>& environment) {
-    std::vector<char*> arguments, variables;
-    for (std::string& argument : argv) arguments.push_back(argument.data());
-    for (std::string& variable : environment) variables.push_back(variable.data());
-    arguments.push_back(nullptr);
-    variables.push_back(nullptr);
+  int Run(pid_t* pid, const std::string& program, const std::vector<std::string>& argv,
+          const std::vector<std::string>& environment) {
+    std::vector<char*> arguments = Pointers(argv);
+    std::vector<char*> variables = Pointers(environment);
     return ::posix_spawn(pid, program.c_str(), &files_, &attributes_, arguments.data(), variables.data());
   }
 
@@ -158,11 +164,12 @@ std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan) {
   error = actions.Prepare(plan, out.write.get(), err.write.get(), status.write.get());
   if (error != 0) return SpawnFault{error, "prepare"};
 
-  std::vector<std::string> argv = helped ? HelperArguments(plan) : plan.argv;
-  std::vector<std::string> environment = plan.environment;
+  std::vector<std::string> helper;
+  if (helped) helper = HelperArguments(plan);
   Spawned spawned;
   spawned.birth.earliest = TicksNow();
-  error = actions.Run(&spawned.pid, helped ? plan.helper_program : plan.program, argv, environment);
+  error = actions.Run(&spawned.pid, helped ? plan.helper_program : plan.program,
+                      helped ? helper : plan.argv, plan.environment);
   spawned.birth.latest = TicksNow();
   if (error != 0) return SpawnFault{error, helped ? "helper" : "exec"};
   if (helped) {

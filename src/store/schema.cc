@@ -71,8 +71,9 @@ CREATE TABLE run (
   due INTEGER NOT NULL,
   business_date INTEGER NOT NULL,
   key TEXT,
-  state TEXT NOT NULL CHECK (state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'success',
-                                       'manual_required', 'skipped', 'missed')),
+  state TEXT NOT NULL CHECK (state = 'scheduled' OR state = 'running' OR state = 'retrying'
+                             OR state = 'catchup_waiting' OR state = 'success' OR state = 'manual_required'
+                             OR state = 'skipped' OR state = 'missed'),
   reason TEXT NOT NULL,
   detail TEXT NOT NULL,
   fence INTEGER NOT NULL,
@@ -108,7 +109,7 @@ CREATE TABLE run (
 CREATE UNIQUE INDEX run_key ON run (key) WHERE key IS NOT NULL;
 CREATE INDEX run_by_due ON run (task, due, business_date);
 CREATE INDEX run_open ON run (task, value)
-  WHERE state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required');
+  WHERE )sql" DC_OPEN_STATES R"sql(;
 
 CREATE TABLE attempt (
   run INTEGER NOT NULL,
@@ -251,10 +252,16 @@ CREATE INDEX audit_by_task ON audit (task);
 CREATE INDEX audit_by_run ON audit (run_id);
 )sql";
 
+// 2: the condition of run_open as DC_OPEN_STATES has it, for stores whose 1 had a list there.
+constexpr const char* kOpenStates = R"sql(
+DROP INDEX run_open;
+CREATE INDEX run_open ON run (task, value)
+  WHERE )sql" DC_OPEN_STATES ";\n";
+
 }  // namespace
 
 const std::vector<Migration>& Migrations() {
-  static const std::vector<Migration> migrations = {{1, kFirst}};
+  static const std::vector<Migration> migrations = {{1, kFirst}, {2, kOpenStates}};
   return migrations;
 }
 

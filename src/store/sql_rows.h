@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "store/rows.h"
+#include "store/schema.h"
 #include "store/sql_session.h"
 
 namespace duecourse {
@@ -23,12 +24,11 @@ namespace duecourse {
   "FROM run\n"      \
   "LEFT JOIN node ON node.seq = run.owner\n"
 // Open runs and those in manual_required, by the index that holds no others, whatever the planner thinks of
-// it; its list of states word for word.
+// it.
 #define DC_OPEN_RUN_FROM           \
   "FROM run INDEXED BY run_open\n" \
   "LEFT JOIN node ON node.seq = run.owner\n"
-#define DC_WHERE_OPEN \
-  "WHERE run.state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required')\n"
+#define DC_WHERE_OPEN "WHERE " DC_OPEN_STATES "\n"
 #define DC_ATTEMPT_COLUMNS                                                                                 \
   "run.id, attempt.number, attempt.fence, attempt.kind, attempt.nonce, attempt.rule_version, node.node, "  \
   "node.incarnation, node.boot_id, attempt.claimed_at, attempt.ended_at, attempt.outcome, attempt.class, " \

@@ -32,13 +32,12 @@ WHERE task = ?
   AND value = ?
 )sql";
 
-// The list of states is that of the index run_open, word for word, so that the index serves.
 constexpr const char* kTaskLeases = R"sql(
 SELECT id, lease_until
 FROM run
 WHERE task = ?
   AND value = ?
-  AND state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required')
+  AND )sql" DC_OPEN_STATES R"sql(
   AND state = 'running'
   AND lease_until > ?
 )sql";

@@ -76,7 +76,7 @@ SET last_alive = ?
 constexpr const char* kEndLeases = R"sql(
 UPDATE run
 SET lease_until = 0
-WHERE state IN ('scheduled', 'running', 'retrying', 'catchup_waiting', 'manual_required')
+WHERE )sql" DC_OPEN_STATES R"sql(
   AND state = 'running'
   AND owner IS NOT ?
 )sql";

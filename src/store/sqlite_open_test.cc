@@ -112,6 +112,27 @@ TEST_F(SqliteOpen, ANewerSchemaIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(LastFault(), StoreFault::Kind::kSchemaTooNew);
 }
 
+// As the first schema had it. Every reader of open runs names the index, so none could read without the new one.
+TEST_F(SqliteOpen, AStoreOfTheFirstSchemaIsBroughtForward) {
+  ASSERT_TRUE(Open(/*init=*/true).ok());
+  Plan("r-open", "open-key", RunState::kManualRequired);
+  store_->Close();
+  Database db;
+  ASSERT_TRUE(Database::Open(Path("store.db"), DbOptions(), db).ok());
+  ASSERT_TRUE(db.Execute("DROP INDEX run_open;\n"
+                         "CREATE INDEX run_open ON run (task, value) WHERE state IN ('scheduled', 'running', "
+                         "'retrying', 'catchup_waiting', 'manual_required');\n"
+                         "PRAGMA user_version = 1;\n")
+                  .ok());
+  db.Close();
+  Result<OpenReply> opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  Result<Snapshot> snapshot = store_->Load();
+  ASSERT_TRUE(snapshot.ok()) << snapshot.error().message();
+  ASSERT_EQ(snapshot->open_runs.size(), 1u);
+  EXPECT_EQ(snapshot->open_runs[0].id, "r-open");
+}
+
 TEST_F(SqliteOpen, S84ADeletedStoreIsNotStartedEmptyWithoutInit) {
   MakeStore();
   fs::remove(Path("store.db"));

@@ -22,11 +22,12 @@ constexpr size_t kInputsMax =
 constexpr int64_t kFiguresMs = 250;  // counting walks the open runs; readers can wait
 constexpr int64_t kIdleWaitMs =
     1'000;  // an idle engine steps once a second: health, and a wall clock that was set
-// Of a crowd under way, ends come one upon the other: one step and one commit for those of so long, or the
-// steps take from the commands half of the machine (./dev bench W5). Starts never wait for it, and where few
+// Of a crowd under way, news come one upon the other: one step and one commit for those of so long, or the
+// steps take from the commands half of the machine (./dev bench W5). Claims never wait for it, and where few
 // run nothing does.
 constexpr size_t kCrowd = 16;
-constexpr int64_t kGatherMs = 10;
+constexpr int64_t kGatherMs = 25;
+constexpr size_t kGatherMost = 128;
 // After the drain's time: a store that is coming back may still take what waits for it.
 constexpr int64_t kGiveUpAfterMs = 3'000;
 
@@ -208,9 +209,7 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     int64_t wait = kIdleWaitMs;
     Instant next = std::min(engine_->NextTimer(), stop_at_);
     if (next < kNever) wait = std::clamp<int64_t>(clock_.RealMillisUntil(next), 0, kIdleWaitMs);
-    if (std::exchange(ended_, false) && crowded()) inputs_.Gather(std::min(wait, kGatherMs));
-    if (next < kNever) wait = std::clamp<int64_t>(clock_.RealMillisUntil(next), 0, kIdleWaitMs);
-    std::vector<Input> inputs = inputs_.TakeAll(wait);
+    std::vector<Input> inputs = inputs_.TakeAll(wait, crowded() ? kGatherMs : 0, kGatherMost);
     if (inputs.empty() && inputs_.closed()) return;
     StepOnce(std::move(inputs));
     LookAtClock();
@@ -244,7 +243,6 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
       Failpoint("finish.before");
       MutexLock lock(mutex_);
       live_.erase(ended->ref.run_id);
-      ended_ = true;
     }
     events.push_back(std::move(event));
   }

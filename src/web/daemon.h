@@ -121,7 +121,6 @@ class Daemon : public Backend {
   std::optional<OpenReply> reopened_;  // store's thread only: not yet told to the engine
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_{false};
-  bool ended_ = false;              // an attempt, in the last step; engine's thread only
   Instant stop_at_ = kNever;        // engine's thread only
   int64_t give_up_ms_ = 0;          // monotonic, real; 0: not stopping yet. Engine's thread only
   Instant found_alive_ = kLongAgo;  // when a daemon was last at work here, before this one; set by Start
