@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -7,7 +8,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/text.h"
 
 namespace duecourse {
 namespace {
@@ -48,31 +49,47 @@ void AddNeedle(Secrets& secrets, const std::string& needle) REQUIRES(secrets.mut
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
-// One write(2) for one line. A full pipe is waited for a moment and then the line is lost: the log never
-// stops the daemon.
-void WriteLine(int fd, std::string_view line) {
-  constexpr int kPatienceMs = 100;
-  while (!line.empty()) {
-    ssize_t n = ::write(fd, line.data(), line.size());
-    if (n >= 0) {
-      line.remove_prefix(static_cast<size_t>(n));
-    } else if (errno == EAGAIN) {
-      pollfd wait{fd, POLLOUT, 0};
-      if (::poll(&wait, 1, kPatienceMs) == 0) return;
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
-}
-
 }  // namespace
 
-void Log::Write(LogLevel level, std::string_view event, Json fields) {
-  if (level < least_) return;
+std::string Log::LineOf(LogLevel level, std::string_view event, const Json& fields) const {
   Json line = Json::MakeObject();
   line.Set("time", FormatUtc(clock_.Wall())).Set("level", LevelName(level)).Set("event", event);
   for (const Json::Member& field : fields.AsObject()) line.Set(field.first, field.second);
-  WriteLine(fd_, Redact(line.Dump()) + "\n");
+  return Redact(line.Dump()) + "\n";
+}
+
+// False where there was no room for all of it. The descriptor may be shared with others, so it stays blocking
+// (O_NONBLOCK would be theirs, too); a piece of PIPE_BUF does not block where poll(2) says that there is room.
+bool Log::WriteLine(std::string_view line) {
+  constexpr int kPatienceMs = 100;
+  const size_t size = line.size();
+  while (!line.empty()) {
+    pollfd room{fd_, POLLOUT, 0};
+    const int ready = ::poll(&room, 1, stalled_ ? 0 : kPatienceMs);
+    ssize_t n = ready == 0 ? -1 : ::write(fd_, line.data(), std::min<size_t>(line.size(), PIPE_BUF));
+    if (n < 0 && ready != 0 && errno == EINTR) continue;
+    if (n < 0) {
+      stalled_ = ready == 0 || errno == EAGAIN;
+      cut_ = cut_ || line.size() < size;
+      return false;
+    }
+    line.remove_prefix(static_cast<size_t>(n));
+  }
+  stalled_ = false;
+  cut_ = false;
+  return true;
+}
+
+void Log::Write(LogLevel level, std::string_view event, Json fields) {
+  if (level < least_) return;
+  std::string line = LineOf(level, event, fields);
+  MutexLock lock(mutex_);
+  if (lost_ > 0) {
+    Json lost = Json::MakeObject().Set("lines", lost_).Set(
+        "why", "the log could not be written, or nobody read it; what happened meanwhile is in the store");
+    line = StrCat(cut_ ? "\n" : "", LineOf(LogLevel::kWarning, "log_lines_lost", lost), line);
+  }
+  lost_ = WriteLine(line) ? 0 : lost_ + 1;
 }
 
 void RegisterSecret(const std::string& value) {

@@ -1,14 +1,17 @@
-// The daemon's log: JSON lines, one write(2) each, so that lines of two threads
-// never mix and nothing is lost in a buffer at kill -9. Values are escaped
-// (no raw control byte reaches the file) and known secrets are replaced by ***.
-// Any thread may call.
+// The daemon's log: JSON lines, written as they come, so that nothing is lost in
+// a buffer at kill -9. Values are escaped (no raw control byte reaches the file)
+// and known secrets are replaced by ***. Any thread may call, the engine's too:
+// where nobody reads (a stopped terminal, a log shipper that hangs) lines are
+// lost, and the first that goes through again says how many (`log_lines_lost`).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mutex.h"
 
 namespace duecourse {
 
@@ -26,9 +29,16 @@ class Log {
   void Problem(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kError, event, std::move(fields)); }
 
  private:
+  std::string LineOf(LogLevel level, std::string_view event, const Json& fields) const;
+  bool WriteLine(std::string_view line) REQUIRES(mutex_);
+
   const Clock& clock_;
   int fd_;
   LogLevel least_;
+  Mutex mutex_;
+  bool stalled_ GUARDED_BY(mutex_) = false;  // the last line found no room
+  bool cut_ GUARDED_BY(mutex_) = false;      // only a part of it went out
+  int64_t lost_ GUARDED_BY(mutex_) = 0;      // lines, since one last went out
 };
 
 // A value read through {env: NAME} or {file: PATH}. Redact replaces every registered secret of six bytes or more by "***"

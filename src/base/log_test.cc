@@ -72,6 +72,39 @@ TEST_F(LogTest, ASecretNeverReachesTheFileInAnySpelling) {
   EXPECT_EQ(Redact("url?key=token-abc&x"), "url?key=***&x");
 }
 
+// As of a terminal that was stopped, or a log shipper that hangs: its end of the pipe blocks.
+TEST_F(LogTest, ALogThatNobodyReadsStopsNobodyAndSaysWhatWasLost) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  read_ = Fd(ends[0]);
+  write_ = Fd(ends[1]);
+  ASSERT_EQ(::fcntl(read_.get(), F_SETFL, O_NONBLOCK), 0);
+  Log log(clock_, write_.get(), LogLevel::kInfo);
+  constexpr int kLines = 100;
+  const std::string text(50'000, 'x');  // a pipe takes 64 KiB: the second is cut
+  for (int i = 0; i < kLines; ++i) log.Info("line", Json().Set("n", i).Set("text", text));
+  std::vector<std::string> lines;
+  auto take = [&] {
+    const std::string written = Written();
+    for (std::string_view line : Split(written, '\n')) lines.emplace_back(line);
+  };
+  take();
+  ASSERT_EQ(lines.size(), 2u);
+  lines.clear();
+  log.Info("after");
+  take();
+  ASSERT_EQ(lines.size(), 4u);  // the rest of the cut one is never written: a new line ends it
+  EXPECT_EQ(lines[0], "");
+  EXPECT_NE(lines[1].find(StrCat("\"log_lines_lost\",\"lines\":", kLines - 1)),
+            std::string::npos)
+      << lines[1];
+  EXPECT_NE(lines[2].find("\"after\""), std::string::npos);
+  lines.clear();
+  log.Info("again");
+  take();
+  EXPECT_EQ(lines.size(), 2u);
+}
+
 TEST_F(LogTest, LinesOfManyThreadsNeverMix) {
   const TestFolder scratch;
   const std::string path = scratch.path() + "/lines";
