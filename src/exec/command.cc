@@ -169,19 +169,19 @@ void CommandRunner::NoteForSweep(const Child& child) {
   {
     MutexLock lock(mutex_);
     first = to_sweep_.empty();
-    to_sweep_.emplace(child.ref.run_id, child.ref.fence);
+    to_sweep_.emplace_back(child.ref.run_id, child.ref.fence);
   }
   if (!first) return;
   watch_.AfterReal(kSweepPauseUs, MakeJob([this] { pool_.Post(MakeJob([this] { Sweep(); })); }));
 }
 
 void CommandRunner::Sweep() {
-  std::set<std::pair<std::string, int64_t>> attempts;
+  std::vector<std::pair<std::string, int64_t>> attempts;
   {
     MutexLock lock(mutex_);
     std::swap(attempts, to_sweep_);
   }
-  finisher_.Sweep(attempts);
+  finisher_.Sweep({attempts.begin(), attempts.end()});
 }
 
 }  // namespace duecourse

@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -71,7 +70,7 @@ class CommandRunner {
   Mutex mutex_;
   std::unordered_map<std::string, Place> places_ GUARDED_BY(mutex_);  // of all that have not ended, by name
   std::vector<std::unique_ptr<Child>> to_clean_ GUARDED_BY(mutex_);
-  std::set<std::pair<std::string, int64_t>> to_sweep_ GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, int64_t>> to_sweep_ GUARDED_BY(mutex_);  // run and fence
   Watch watch_;  // last: its callbacks use all of the above
 };
 

@@ -19,9 +19,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
@@ -74,7 +74,7 @@ class StartJournal {
     ProcessBirth birth;
     std::string scratch;
   };
-  using Entries = std::map<std::string, Entry>;  // by "RUN FENCE"
+  using Entries = std::unordered_map<std::string, Entry>;  // by "RUN FENCE"
 
   void ReadFormer(const std::vector<std::string>& files) REQUIRES(mutex_);
   void Take(std::string_view line) REQUIRES(mutex_);

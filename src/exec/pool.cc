@@ -1,5 +1,7 @@
 #include "exec/pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 namespace duecourse {
@@ -39,6 +41,7 @@ std::unique_ptr<Job> Pool::Take() {
 }
 
 void Pool::Work() {
+  ::pthread_setname_np(::pthread_self(), "dc-pool");  // for whoever looks at the threads of a busy daemon
   while (std::unique_ptr<Job> job = Take()) job->Run();
 }
 

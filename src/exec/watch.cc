@@ -1,5 +1,6 @@
 #include "exec/watch.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -98,6 +99,7 @@ int64_t Watch::RealUs(Millis span) const {
 }
 
 void Watch::Run() {
+  ::pthread_setname_np(::pthread_self(), "dc-watch");  // for whoever looks at the threads of a busy daemon
   std::array<epoll_event, kEventsMax> events{};
   while (!stopping_) {
     const int n = ::epoll_wait(epoll_.get(), events.data(), kEventsMax, WaitMs());

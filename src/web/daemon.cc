@@ -26,8 +26,8 @@ constexpr int64_t kIdleWaitMs =
 // steps take from the commands half of the machine (./dev bench W5). Claims never wait for it, and where few
 // run nothing does.
 constexpr size_t kCrowd = 16;
-constexpr int64_t kGatherMs = 25;
-constexpr size_t kGatherMost = 128;
+constexpr int64_t kGatherMs = 50;
+constexpr size_t kGatherMost = 512;
 // After the drain's time: a store that is coming back may still take what waits for it.
 constexpr int64_t kGiveUpAfterMs = 3'000;
 
@@ -209,7 +209,10 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
     int64_t wait = kIdleWaitMs;
     Instant next = std::min(engine_->NextTimer(), stop_at_);
     if (next < kNever) wait = std::clamp<int64_t>(clock_.RealMillisUntil(next), 0, kIdleWaitMs);
-    std::vector<Input> inputs = inputs_.TakeAll(wait, crowded() ? kGatherMs : 0, kGatherMost);
+    const size_t live = live_attempts();
+    // As many news as there are attempts: there may be nothing more to come.
+    std::vector<Input> inputs =
+        inputs_.TakeAll(wait, live >= kCrowd ? kGatherMs : 0, std::min(live, kGatherMost));
     if (inputs.empty() && inputs_.closed()) return;
     StepOnce(std::move(inputs));
     LookAtClock();
@@ -324,9 +327,9 @@ void Daemon::ApplyOne(Effect effect) {
   }
 }
 
-bool Daemon::crowded() {
+size_t Daemon::live_attempts() {
   MutexLock lock(mutex_);
-  return live_.size() >= kCrowd;
+  return live_.size();
 }
 
 Engine::Figures Daemon::figures() {

@@ -74,7 +74,7 @@ class Daemon : public Backend {
   void EngineLoop(OpenReply opened, Snapshot snapshot,
                   std::vector<std::pair<std::string, std::string>> texts);
   void StepOnce(std::vector<Input> inputs);
-  bool crowded();
+  size_t live_attempts();
   void LookAtClock();
   void Prune();
   void Apply(std::vector<Effect> effects);

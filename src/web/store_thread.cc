@@ -1,6 +1,7 @@
 #include "web/store_thread.h"
 
 #include <malloc.h>
+#include <pthread.h>
 
 #include <utility>
 
@@ -67,6 +68,7 @@ std::optional<StoreAway> StoreThread::away() {
 }
 
 void StoreThread::Loop() {
+  ::pthread_setname_np(::pthread_self(), "dc-store");  // for whoever looks at the threads of a busy daemon
   while (true) {
     std::vector<Item> items = queue_.TakeAll(refusing_since_.load() == 0 ? kBeatMs : kLongPauseMs);
     const bool idle = items.empty();
