@@ -160,6 +160,8 @@ TEST(BadInputs, NumbersTimesAndWordsThatMeanSomethingElse) {
       {"timeout: 22:30", "timeout"},
       {"timeout: 1e3", "timeout"},
       {"timeout: 300", "expected a length of time with its unit, got 300; write 300s, 300m or 300h"},
+      {"timeout: 0", "expected a length of time from 1ms to"},
+      {"timeout: -5", "expected a length of time from 1ms to"},
       {"timeout: -5s", "expected"},
       {"max_concurrency: 010", "expected a whole number, got 010, which some read as octal; write 10"},
       {"max_concurrency: 1_000", "expected a whole number, got 1_000; write 1000"},

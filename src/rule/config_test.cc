@@ -89,7 +89,7 @@ TEST(Config, FaultsNameTheirPlaceAndWhatWouldBeRight) {
       {"retenton: 5d",
        ":1:1: error: retenton: unknown key \"retenton\"; did you mean retention? [unknown_key]"},
       {"retention: 5",
-       ":1:12: error: retention: expected a length of time with its unit, got 5; write 5s, 5m or 5h "
+       ":1:12: error: retention: expected a length of time with its unit, got 5; write 5d "
        "[bad_duration]"},
       {"owners: {data: {P1: [phone]}}",
        ":1:22: error: owners.data.P1[0]: there is no channel phone; write it under channels "

@@ -88,6 +88,31 @@ void LintYears(LintContext* context, const LintGroup& group, const KeyFields& fi
   }
 }
 
+// Whether the key is one at all, tried at one instant: what of it varies with the time has no other length or
+// signs at another. A name that there is none of is LintTemplates'.
+void LintRendered(LintContext* context, const LintGroup& group) {
+  const RuleBody& rule = group.rule();
+  if (rule.business_key.empty() || !HasSchedule(rule)) return;
+  const Task& longest =
+      **std::max_element(group.tasks.begin(), group.tasks.end(),
+                         [](const Task* a, const Task* b) { return a->id.size() < b->id.size(); });
+  for (size_t value = 0; value < ValueCount(rule); ++value) {
+    Occurrence sample;
+    sample.due = Instant{context->options.now.ms / 1000 * 1000};
+    sample.business_date = ScheduleOf(rule, value).zone.ToLocal(sample.due).civil.day;
+    if (!Render(rule.business_key, ScopeOf(longest, value, sample)).ok()) return;
+    const Result<std::string> key = RenderKey(longest, value, sample);
+    if (key.ok()) continue;
+    return context->AddAt(
+        kError, longest,
+        {"key_invalid", kKeyPath,
+         StrCat("no occurrence", rule.for_each.empty() ? "" : " of ", ShowBytes(ValueId(rule, value), false),
+                " can have its key, so each would be a ",
+                "person's at once (key_error): ", key.error().message()),
+         "write it shorter and of printable characters; look at what its names stand for"});
+  }
+}
+
 struct Owner {
   const Task* task;
   size_t value;
@@ -136,6 +161,7 @@ void LintKeys(LintContext* context) {
     const KeyFields fields = FieldsOf(rule.business_key, rule);
     LintConstant(context, group, fields);
     LintYears(context, group, fields);
+    LintRendered(context, group);
   }
 }
 

@@ -235,5 +235,33 @@ TEST(LintKey, VariablesElsewhereAreCheckedToo) {
       << linted.All();
 }
 
+TEST(LintKey, AKeyThatCanNeverBeOneIsAnErrorWithItsPlace) {
+  const auto vars = [](const std::string& part) { return "vars: {part: \"" + part + "\"}\n"; };
+  const std::string key = "{part}:{business_date}";
+  struct Row {
+    std::string rules;
+    const char* told;  // a part of the finding; "": none
+  };
+  const Row rows[] = {
+      {Rule("a", "0 8 * * *", key, vars(std::string(501, 'x'))), ""},
+      {Rule("a", "0 8 * * *", key, vars(std::string(502, 'x'))), "the key has 513 bytes"},
+      {Rule("a", "0 8 * * *", key, vars("x\\ty")), "characters that do not print"},
+      {Rule("a", "0 8 * * *", key, vars("x#y")), "contains '#'"},
+      {Rule("a", "0 8 * * *", key, vars("x y")), ""},
+      {Rule("a", "0 8 * * *", "{site}:{business_date}", "for_each: [{site: ok}, {site: \"b\\t\"}]\n"),
+       "of site=b"},
+  };
+  for (const Row& row : rows) {
+    const Linted linted = LintRules(row.rules, "2026-02-10T00:00:00Z", false);
+    EXPECT_EQ(linted.Has("key_invalid"), *row.told != '\0') << row.rules << linted.All();
+    if (!linted.Has("key_invalid")) continue;
+    const Finding finding = linted.Of("key_invalid")[0];
+    EXPECT_EQ(finding.severity, Finding::Severity::kError);
+    EXPECT_EQ(finding.path, "idempotency.business_key");
+    EXPECT_EQ(finding.line, 7) << "the line of business_key";
+    EXPECT_NE(finding.message.find(row.told), std::string::npos) << finding.message;
+  }
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -341,6 +341,14 @@ const Row kRows[] = {
      "owner: data\n"
      "noop: {}\n"
      "business_key: \"b:{busines_date}\"\n"},
+    {"key_invalid", "6:1 business_key:",
+     "task_id: t\n"
+     "cron: \"0 8 * * *\"\n"
+     "timezone: UTC\n"
+     "owner: data\n"
+     "noop: {}\n"
+     "business_key: \"{part}:{date}\"\n"
+     "vars: {part: \"a#b\"}\n"},
     {"upstream_disabled", "9:17 {task: b",
      "---\n"
      "task_id: a\n"

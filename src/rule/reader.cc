@@ -228,6 +228,21 @@ bool Reader::Bytes(const Field& field, int64_t low, int64_t high, int64_t* out) 
   return true;
 }
 
+// "5m or 5h": what a number without its unit may have meant; only what would be taken is told.
+static std::string UnitsThatFit(int64_t number, Millis low, Millis high) {
+  std::vector<std::string> fitting;
+  for (const char* unit : {"s", "m", "h", "d"}) {
+    if (*unit == 'd' && !fitting.empty()) break;  // rarely meant where hours would do
+    const std::string text = StrCat(number, unit);
+    const Result<Millis> span = ParseMillis(text);
+    if (span.ok() && *span >= low && *span <= high) fitting.push_back(text);
+  }
+  if (fitting.size() < 2) return fitting.empty() ? "" : fitting.front();
+  const std::string last = fitting.back();
+  fitting.pop_back();
+  return StrCat(Join(fitting, ", "), " or ", last);
+}
+
 bool Reader::Duration(const Field& field, Millis low, Millis high, Millis* out) {
   const std::string* text = Scalar(field, "a length of time");
   if (text == nullptr) return false;
@@ -235,10 +250,18 @@ bool Reader::Duration(const Field& field, Millis low, Millis high, Millis* out) 
     *out = Millis{0};
     return true;
   }
-  if (ParseInteger(*text)) {
-    std::string number = text->substr(0, 20);
-    Fault(field, {"bad_duration", StrCat("expected a length of time with its unit, got ", number),
-                  StrCat("write ", number, "s, ", number, "m or ", number, "h")});
+  const auto out_of_range = [&] {
+    Fault(field, {"out_of_range",
+                  StrCat("expected a length of time from ", FormatMillis(low), " to ", FormatMillis(high),
+                         ", got ", *text),
+                  ""});
+    return false;
+  };
+  if (const std::optional<int64_t> number = ParseInteger(*text)) {
+    const std::string units = UnitsThatFit(*number, low, high);
+    if (units.empty()) return out_of_range();
+    Fault(field, {"bad_duration", StrCat("expected a length of time with its unit, got ", *text),
+                  StrCat("write ", units)});
     return false;
   }
   Result<Millis> span = ParseMillis(*text);
@@ -250,13 +273,7 @@ bool Reader::Duration(const Field& field, Millis low, Millis high, Millis* out) 
                   hide ? "write one like 30s, 5m, 1h30m or 2d, at most 3650d" : ""});
     return false;
   }
-  if (*span < low || *span > high) {
-    Fault(field, {"out_of_range",
-                  StrCat("expected a length of time from ", FormatMillis(low), " to ", FormatMillis(high),
-                         ", got ", *text),
-                  ""});
-    return false;
-  }
+  if (*span < low || *span > high) return out_of_range();
   *out = *span;
   return true;
 }
