@@ -36,9 +36,9 @@ struct Listener {
 // more.
 void RefuseFull(const Fd& fd) {
   static constexpr std::string_view kFull =
-      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: "
-      "26\r\n\r\n"
-      "too many open connections\n";
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"
+      "Content-Length: 40\r\n\r\n"
+      "{\"message\":\"too many open connections\"}\n";
   ssize_t ignored = ::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)ignored;
 }

@@ -205,6 +205,8 @@ TEST_F(ServerTest, DoubtfulFramingIsRefusedAndTheConnectionClosed) {
     std::string answer = Exchange(row.bytes);
     EXPECT_EQ(StatusOf(answer), row.status) << ShowBytes(row.bytes.substr(0, 120), false) << "\n" << answer;
     EXPECT_TRUE(closed_) << ShowBytes(row.bytes.substr(0, 120), false);
+    EXPECT_NE(answer.find("\r\nContent-Type: application/json\r\n"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("\r\n\r\n{\"message\":\""), std::string::npos) << answer;
   }
 }
 

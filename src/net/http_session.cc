@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "net/http_head.h"
@@ -49,11 +50,11 @@ bool HasBareLineFeed(std::string_view text) {
   return false;
 }
 
-HttpResponse PlainError(int status, std::string text) {
+// What the server itself says, in the shape of a handler's answer: {"message": "…"}.
+HttpResponse ServerError(int status, const std::string& text) {
   HttpResponse response;
   response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.body = std::move(text) + "\n";
+  response.body = Json::MakeObject().Set("message", text).Dump() + "\n";
   return response;
 }
 
@@ -94,7 +95,7 @@ class Exchange {
 class Ticket {
  public:
   explicit Ticket(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
-  ~Ticket() { exchange_->Answer(PlainError(500, "this request was dropped without an answer")); }
+  ~Ticket() { exchange_->Answer(ServerError(500, "this request was dropped without an answer")); }
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
   void Answer(HttpResponse response) { exchange_->Answer(std::move(response)); }
@@ -255,7 +256,7 @@ asio::awaitable<HttpResponse> Session::Ask(HttpRequest request) {
   exchange->Close();
   reply_timer_.reset();
   if (!response)
-    response = PlainError(504, "no answer within the time allowed; what was asked for may still happen");
+    response = ServerError(504, "no answer within the time allowed; what was asked for may still happen");
   co_return std::move(*response);
 }
 
@@ -279,7 +280,7 @@ asio::awaitable<bool> Session::Send(HttpResponse response, bool keep, bool head_
 // Answers, then reads on for a moment: a connection that is closed over unread bytes is reset, and the client
 // would lose the answer with it.
 asio::awaitable<void> Session::Refuse(int status, std::string fault) {
-  HttpResponse response = PlainError(status, std::move(fault));
+  HttpResponse response = ServerError(status, fault);
   bool sent = co_await Send(std::move(response), false, false);
   if (!sent) co_return;
   beast::error_code ignored;
