@@ -171,6 +171,23 @@ TEST(Engine, TwoPausesOnTheirWayHaveTwoNumbers) {
   EXPECT_EQ(numbers.size(), 2u);
 }
 
+TEST(Engine, APauseOfWhatIsPausedSaysWhoHadPausedIt) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  const auto pause = [&bench](const char* by, bool resume) {
+    bench.Step(bench.clock.wall, {Requested{{7, by, "repairs", PauseRequest{"task/a", resume, false}}}});
+    bench.Settle();
+    return bench.answers.back();
+  };
+  EXPECT_FALSE(pause("ann", false).body.Has("was_paused_by"));
+  const Answer second = pause("bob", false);
+  EXPECT_EQ(second.kind, Answer::Kind::kFine);
+  EXPECT_TRUE(second.body.Get("was_paused_by").AsString().starts_with("ann at ")) << second.body.Dump();
+  EXPECT_NE(second.message.find("task/a is paused by bob; it was paused by ann at "), std::string::npos);
+  EXPECT_NE(second.message.find(": repairs"), std::string::npos) << second.message;
+  EXPECT_FALSE(pause("bob", true).body.Has("was_paused_by"));
+  EXPECT_FALSE(pause("ann", false).body.Has("was_paused_by")) << "a pause that is over is nobody's";
+}
+
 TEST(Engine, ADateOfManyOccurrencesIsAnsweredHoweverManyThereAre) {
   struct Row {
     const char* trigger;

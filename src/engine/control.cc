@@ -1,5 +1,6 @@
 // Flags and pauses.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "engine/state.h"
@@ -96,14 +97,23 @@ bool EngineState::ScopeExists(const std::string& scope, std::string* problem) co
 // A pause is intent: what came due in it is not owed. Runs already attempted wait and keep their window.
 void EngineState::OnControlled(const Pending& pending) {
   const Control& control = *pending.control;
-  controls[control.scope] = control;
+  const Control former = std::exchange(controls[control.scope], control);
   control_version = std::max(control_version, control.version);
   const auto* asked = pending.request ? std::get_if<PauseRequest>(&pending.request->body) : nullptr;
   if (asked != nullptr && asked->resume) {
     for (Lane& lane : lanes) EndPaused(lane, asked->catch_up);
   }
   WakeAll();
-  AnswerFine(pending, "");
+  if (asked == nullptr || asked->resume || !former.paused) {
+    AnswerFine(pending, "");
+    return;
+  }
+  // Who takes a pause over is told from whom, as it is with a claim: the former reason is nowhere else shown.
+  const std::string was =
+      StrCat(former.by, " at ", FormatUtc(former.at), former.reason.empty() ? "" : ": ", former.reason);
+  Reply(*pending.request, Answer::Kind::kFine,
+        StrCat(control.scope, " is paused by ", control.by, "; it was paused by ", was),
+        Json::MakeObject().Set("was_paused_by", was));
 }
 
 void EngineState::EndPaused(Lane& lane, bool keep_newest) {
