@@ -1,6 +1,7 @@
 // What the command line answers to a newcomer: an empty folder, a slip in a name, a part of an id, a question
 // whose answer is empty.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -257,6 +258,10 @@ TEST(Alerts, AnOwnerThatIsNotThereIsSaidAndAPendingAlertTellsItsErrorAndNextTry)
   const ProgramResult test = daemon.Cli({"alert", "test", "dta"});
   EXPECT_EQ(test.code, 1);
   ExpectIn(test.err, "there is no owner dta in the settings; did you mean data?");
+  EXPECT_TRUE(daemon.Ask({"audit"}).Get("audit").AsArray().empty()) << "nothing was done";
+  const ProgramResult nosuch = daemon.Cli({"alert", "list", "dialy"});
+  EXPECT_EQ(nosuch.code, 1);
+  ExpectIn(nosuch.err, "there is no task dialy; did you mean daily?");
   ASSERT_TRUE(Eventually([&] {
     const auto alerts = daemon.Alerts("daily");
     return !alerts.empty() && alerts.front().Has("last_error") && alerts.front().Has("next_try_at");
@@ -302,6 +307,187 @@ TEST(Why, TellsEveryInstantInTheZoneOfTheTask) {
   const std::string why = daemon.Cli({"why", "daily"}).out;
   ExpectIn(why, "the scheduler was down from 2026-03-02T08:");
   ExpectNotIn(why, "Z");
+}
+
+TEST(Why, LeavesAKeyAndAFileNameAsTheyAreWritten) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "task_id: load\ntrigger: {cron: \"0 9 * * *\", timezone: Asia/Tokyo, window_end: +2h, "
+      "preconditions: [{file: \"in/x_{scheduled_at}.csv\"}]}\n"
+      "idempotency: {business_key: \"loc:{scheduled_at}\"}\nexecution: {shell: \"echo hello\"}\n");
+  daemon.InForceSince("2026-03-01T23:59:00Z");
+  daemon.StandAt("2026-03-01T23:59:58Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_TRUE(Eventually([&] { return !daemon.Details("load", "precondition_not_ready").empty(); }));
+  const std::string why = daemon.Cli({"why", "load"}).out;
+  ExpectIn(why, "in/x_2026-03-02T00:00:00Z.csv is not there");
+  ExpectIn(why, "key     loc:2026-03-02T00:00:00Z\n");
+  ExpectIn(why, "due     2026-03-02T09:00:00+09:00");
+  EXPECT_EQ(daemon.Cli({"doctor", "repeated", "loc:2026-03-02T00:00:00Z"}).code, 0);
+}
+
+TEST(Why, OfAPausedRetryPromisesNothingThatThePauseHolds) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "task_id: late\ntrigger: {cron: \"0 8 * * *\", timezone: UTC, window_end: +4h}\n"
+      "retry: {backoff: {max_attempts: 1, initial: 1h}}\n"
+      "idempotency: {business_key: \"late:{business_date}\"}\nexecution: {shell: 'exit 75'}\n");
+  daemon.InForceSince("2026-03-02T07:59:00Z");
+  daemon.StandAt("2026-03-02T07:59:58Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_TRUE(daemon.AwaitState("late:2026-03-02", "retrying")) << daemon.Tell("late");
+  const std::vector<std::string> catchup = {"doctor", "catchup", "late", "2026-03-02"};
+  ExpectIn(daemon.Cli({"why", "late"}).out, "next: again at 2026-03-02T09:00:");
+  ExpectIn(daemon.Cli(catchup).out, "the ladder goes on at 2026-03-02T09:00:");
+  ExpectIn(daemon.Cli(catchup).out, "no catch-up comes after it: it is off");
+  ASSERT_EQ(daemon.Cli({"pause", "late", "--by", "ann"}).code, 0);
+  const std::string why = daemon.Cli({"why", "late"}).out;
+  ExpectIn(why,
+           "next: nothing while it is paused (task/late) by ann; once resumed again at 2026-03-02T09:00:");
+  ExpectNotIn(why, "next: again");
+  ExpectIn(why, "\npaused (task/late) by ann\n");
+  ExpectIn(daemon.Cli(catchup).out, "nothing while the pause of task/late, by ann holds it; once resumed");
+  ExpectNotIn(daemon.Cli(catchup).out, "the ladder goes on");
+}
+
+TEST(Why, TellsOfTheOrderToEndAnAttemptWhileItStillRuns) {
+  TestDaemon daemon;
+  daemon.Rules(
+      StrCat("task_id: deaf\ntrigger: {cron: \"0 9 * * *\", timezone: UTC}\n"
+             "execution: {kill_grace: 5m, shell: \"trap '' TERM; while [ ! -e ",
+             daemon / "enough", " ]; do sleep 0.05; done\"}\n"));
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ASSERT_EQ(daemon.Cli({"trigger", "deaf", "--extra", "--by", "ann", "--reason", "try"}).code, 0);
+  const std::string id = daemon.Runs("deaf").back().Get("run_id").AsString();
+  ASSERT_TRUE(Eventually([&] {
+    return daemon.Cli({"cancel", id, "--by", "bob", "--reason", "wrong day"}).code == 0;
+  }));
+  const std::string why = daemon.Cli({"why", "deaf"}).out;
+  ExpectIn(why, "its attempt is being ended: cancelled by bob: wrong day\n");
+  const size_t told = why.find("  its attempt is being ended");
+  EXPECT_EQ(why.substr(told - 6, 6), "+00:00") << "the instant stands before it\n" << why;
+  WriteText(daemon / "enough", "");
+  ASSERT_TRUE(Eventually([&] { return daemon.Runs("deaf").back().Get("state").AsString() == "skipped"; }));
+  ExpectNotIn(daemon.Cli({"why", "deaf"}).out, "is being ended");
+}
+
+TEST(Why, AndLogsTellWhatOfAnEndingWasNotKeptOrNotBelieved) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "tasks:\n- {task_id: said, cron: \"0 9 * * *\", timezone: UTC, shell: 'echo \"{\" > "
+      "\"$DUECOURSE_RESULT\"'}\n"
+      "- {task_id: lost, cron: \"0 9 * * *\", timezone: UTC, shell: 'echo hello'}\n");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  const std::string said = DoneExtra(daemon, "said");
+  ExpectIn(daemon.Cli({"why", "said"}).out, "of attempt 1: result file is not believed: ");
+  ExpectIn(daemon.Cli({"logs", said}).out, "== result file is not believed: ");
+  ExpectIn(daemon.Cli({"logs", said}).out, "it wrote nothing");
+  std::filesystem::remove_all(daemon.data() + "/output");
+  WriteText(daemon.data() + "/output", "no folder");
+  const std::string lost = DoneExtra(daemon, "lost");
+  ExpectIn(daemon.Cli({"why", "lost"}).out, "of attempt 1: output was not kept: ");
+  ExpectIn(daemon.Cli({"logs", lost}).out, "== output was not kept: ");
+  ExpectNotIn(daemon.Cli({"logs", lost}).out, "wrote nothing");
+}
+
+TEST(Next, OfWhatIsDoneAlreadyOrNotEnabledSaysSo) {
+  TestDaemon daemon;
+  daemon.Rules(
+      "tasks:\n- {task_id: early, cron: \"0 9 * * *\", timezone: UTC, shell: \"true\"}\n"
+      "- {task_id: off, enabled: false, cron: \"0 9 * * *\", timezone: UTC, shell: \"true\"}\n");
+  const ProgramResult off = daemon.Cli({"next", "off"});
+  EXPECT_EQ(off.code, 0) << off.err;
+  ExpectIn(off.err, "off is not enabled: nothing of it starts at these times");
+  EXPECT_EQ(daemon.Cli({"next", "early"}).err, "");
+  daemon.StandAt("2026-03-02T07:00:00Z");
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  ExpectIn(daemon.Cli({"why", "early"}).out, "next: due 2026-03-02T09:00:00+00:00");
+  ASSERT_EQ(
+      daemon.Cli({"trigger", "early", "--date", "2026-03-02", "--force", "--by", "ann", "--reason", "early"})
+          .code,
+      0);
+  ASSERT_TRUE(Eventually([&] {
+    return !daemon.Runs("early").empty() && daemon.Runs("early").back().Get("state").AsString() == "success";
+  })) << daemon.Tell("early");
+  ExpectIn(daemon.Cli({"why", "early"}).out, "next: due 2026-03-03T09:00:00+00:00");
+  ExpectIn(daemon.Cli({"show"}).out, "2026-03-03T09:00:00+00:00");
+  ExpectNotIn(daemon.Cli({"show"}).out, "2026-03-02T09:00:00+00:00");
+}
+
+TEST(Serve, TellsThePortThatItChose) {
+  TestDaemon daemon;
+  daemon.Rules(kDaily);
+  TestDaemon::Launch launch;
+  launch.more = {"--tcp=0"};
+  ASSERT_TRUE(daemon.Start(launch)) << daemon.log();
+  ASSERT_TRUE(Eventually([&] { return daemon.log().find("also on 127.0.0.1:") != std::string::npos; }));
+  ExpectNotIn(daemon.log(), "also on 127.0.0.1:0\n");
+}
+
+TEST(Reload, ADryRunOfAFaultySetRefusesNothing) {
+  TestDaemon daemon;
+  daemon.Rules(kDaily);
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  daemon.Rules("task_id: daily\n");
+  const ProgramResult dry = daemon.Cli({"reload", "--dry-run", "--by", "ann"});
+  EXPECT_EQ(dry.code, 1);
+  ExpectIn(dry.err, "the new rules would be refused");
+  ExpectNotIn(daemon.log(), "rules_refused");
+  EXPECT_EQ(daemon.Cli({"reload", "--by", "ann"}).code, 1);
+  ExpectIn(daemon.log(), "rules_refused");
+}
+
+// As another user where this is root, whom no mode keeps out; else as oneself, before a folder that is
+// closed.
+ProgramResult KeptOut(std::vector<std::string> words, const std::string& folder) {
+  ProgramSpec spec;
+  if (::geteuid() == 0)
+    spec.argv = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  else
+    std::filesystem::permissions(folder, std::filesystem::perms::none);
+  spec.argv.emplace_back(DUECOURSE_PROGRAM);
+  spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+  spec.env = PlainEnvironment();
+  const ProgramResult result = RunProgram(spec);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  return result;
+}
+
+TEST(Access, WhoMayNotAskIsToldWhoseItIsAndNeverToMakeAStore) {
+  ScratchFolder rules;
+  std::filesystem::permissions(rules.path(), std::filesystem::perms(0755));
+  WriteText(rules / "duecourse.yaml", "");
+  WriteText(rules / "rules/a.yaml", kDaily);
+  ScratchFolder outer;
+  std::filesystem::permissions(outer.path(), std::filesystem::perms(0755));
+  const std::string data = outer / "data";
+  WriteText(data + "/store.db", "");
+  std::filesystem::permissions(data, std::filesystem::perms::owner_all);
+  const std::string places[] = {"--config=" + (rules / "duecourse.yaml"), "--rules=" + (rules / "rules"),
+                                "--data=" + data};
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"show"}, {"doctor"}, {"serve"}, {"pause", "--all"}}) {
+    std::vector<std::string> words = verb;
+    words.insert(words.end(), std::begin(places), std::end(places));
+    const ProgramResult result = KeptOut(words, data);
+    const std::string told = result.out + result.err;
+    EXPECT_EQ(result.code, 1) << verb[0] << "\n" << told;
+    ExpectIn(told, StrCat("permission denied: ", data, " belongs to "));
+    ExpectIn(told, "(mode 0");
+    ExpectNotIn(told, "--init");
+    ExpectNotIn(told, "there is no such socket");
+  }
+}
+
+TEST(Access, ASocketPathThatNoneCanHaveIsSaidAndNothingWasAsked) {
+  const std::string path = "/tmp/" + std::string(150, 's');
+  for (const char* verb : {"show", "reload"}) {
+    const ProgramResult result = Duecourse({verb, "--socket", path});
+    EXPECT_EQ(result.code, 1);
+    ExpectIn(result.err, "this path has 155 bytes; a socket's may have 107");
+    ExpectIn(result.err, "nothing was asked");
+    ExpectNotIn(result.err, "may still happen");
+  }
 }
 
 }  // namespace

@@ -20,16 +20,6 @@ int FinishAs(const Args& args, DaemonAnswer answer, const std::string& done) {
   return Finish(args, answer);
 }
 
-// The pause that still holds a task whose own is over: "the pause of label/team=fin, by ann: repairs". Empty
-// where none does.
-std::string StillHeldBy(const Args& args, const std::string& task) {
-  const Json live = Get(args, "/api/v1/why", {{"task", task}}).body.Get("live");
-  if (!live.Has("paused_scope")) return "";
-  const std::string reason = live.Get("paused_reason").AsString();
-  return StrCat("the pause of ", live.Get("paused_scope").AsString(), ", by ",
-                live.Get("paused_by").AsString(), reason.empty() ? "" : StrCat(": ", reason));
-}
-
 int Paused(const Args& args, bool resume) {
   Json body = WhoAndWhy(args);
   int said = (args.At(0).empty() ? 0 : 1) + (args.Has("--label") ? 1 : 0) + (args.Has("--all") ? 1 : 0);
@@ -43,11 +33,11 @@ int Paused(const Args& args, bool resume) {
                                                  : args.At(0);
   DaemonAnswer answer = Post(args, resume ? "/api/v1/resume" : "/api/v1/pause", body);
   if (resume && answer.status == 200 && !args.At(0).empty()) {
-    if (const std::string held = StillHeldBy(args, args.At(0)); !held.empty()) {
-      answer.body.Set("still_held_by", held);
-      return FinishAs(
-          args, std::move(answer),
-          StrCat("the pause of ", what, " alone is over, but it is still held by ", held, "; resume that"));
+    if (const std::string held = HeldBy(args, args.At(0)); !held.empty()) {
+      answer.body.Set("still_held_by", StrCat("the pause of ", held));
+      return FinishAs(args, std::move(answer),
+                      StrCat("the pause of ", what, " alone is over, but it is still held by the pause of ",
+                             held, "; resume that"));
     }
   }
   return FinishAs(args, std::move(answer),
@@ -114,6 +104,14 @@ int ManualList(const Args& args) {
 }  // namespace
 
 int TriggerVerb(const Args& args) {
+  if (args.Has("--at") && args.Has("--date"))
+    return UsageFault(args,
+                      "--date and --at each choose the occurrence: give one of them, --at where a date "
+                      "has several");
+  if (args.Has("--at") && args.Has("--extra"))
+    return UsageFault(args,
+                      "--extra starts a run beside the schedule now, --at chooses an occurrence of the "
+                      "schedule: leave one of them out");
   Json body = WhoAndWhy(args);
   body.Set("task", args.At(0)).Set("extra", args.Has("--extra")).Set("force", args.Has("--force"));
   SetIf(args, "--value", "value", body);
@@ -131,9 +129,15 @@ int CancelVerb(const Args& args) {
 
 int FlagVerb(const Args& args) {
   std::string what = args.At(0);
-  if (what == "list") return ListFlags(args);
+  if (what == "list") {
+    if (!args.At(1).empty()) return UsageFault(args, "flag list shows all flags: it takes no name");
+    const bool idle =
+        SayIfIdle(args, "flag list", {"--date", "--undated", "--value", "--ttl", "--by", "--reason"});
+    return idle ? kExitUsage : ListFlags(args);
+  }
   if (what != "set" && what != "unset")
     return UsageFault(args, "flag set NAME, flag unset NAME or flag list");
+  if (what == "unset" && SayIfIdle(args, "flag unset", {"--value", "--ttl"})) return kExitUsage;
   std::string name = args.At(1);
   if (name.empty()) return UsageFault(args, "say which flag");
   if (const std::string fault = what == "set" ? BracesFault(args, name) : ""; !fault.empty())
@@ -143,10 +147,8 @@ int FlagVerb(const Args& args) {
     return UsageFault(args, StrCat("flag ", what, " ", name,
                                    " needs --date YYYY-MM-DD, or --undated for a flag without a date"));
   if (args.Has("--undated") && args.Has("--date")) return UsageFault(args, "--date or --undated, not both");
-  Json body = WhoAndWhy(args)
-                  .Set("name", name)
-                  .Set("value", args.Get("--value", "true"))
-                  .Set("remove", what == "unset");
+  Json body = WhoAndWhy(args).Set("name", name).Set("remove", what == "unset");
+  SetIf(args, "--value", "value", body);
   SetIf(args, "--date", "date", body);
   SetIf(args, "--ttl", "ttl", body);
   DaemonAnswer answer = Post(args, "/api/v1/flags", body);
@@ -163,7 +165,11 @@ int ResumeVerb(const Args& args) { return Paused(args, true); }
 
 int ManualVerb(const Args& args) {
   std::string what = args.At(0);
-  if (what == "list") return ManualList(args);
+  if (what == "list") {
+    if (!args.At(1).empty()) return UsageFault(args, "manual list shows all that wait: it takes no run");
+    const bool idle = SayIfIdle(args, "manual list", {"--supersede", "--force", "--by", "--reason"});
+    return idle ? kExitUsage : ManualList(args);
+  }
   if (args.Has("--limit")) return UsageFault(args, "--limit is of manual list only");
   if (what != "claim" && what != "resolve" && what != "rerun" && what != "skip")
     return UsageFault(args, "manual list, claim, resolve, rerun or skip");

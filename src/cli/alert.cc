@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/find.h"
 #include "cli/report.h"
 #include "cli/verbs.h"
 
@@ -20,15 +21,18 @@ static std::string StandOf(const Json& alert) {
 int AlertVerb(const Args& args) {
   if (args.At(0) == "test") {
     if (args.At(1).empty()) return UsageFault(args, "alert test OWNER [--level P1]");
+    if (SayIfIdle(args, "alert test", {"--limit"})) return kExitUsage;
     std::string level = args.Get("--level", "P2");
     if (level != "P1" && level != "P2" && level != "P3") return UsageFault(args, "--level is P1, P2 or P3");
     return Finish(args, Post(args, "/api/v1/alerts/test",
                              WhoAndWhy(args).Set("owner", args.At(1)).Set("level", level)));
   }
   if (args.At(0) != "list") return UsageFault(args, "alert list [TASK] or alert test OWNER");
+  if (SayIfIdle(args, "alert list", {"--level", "--by"})) return kExitUsage;
   DaemonAnswer answer = Get(args, "/api/v1/alerts", {{"task", args.At(1)}, {"limit", args.Get("--limit")}});
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;
+  if (answer.body.Get("alerts").AsArray().empty() && SayIfUnknownTask(args, args.At(1))) return kExitProblem;
   if (args.json()) {
     std::printf("%s\n", answer.body.DumpPretty().c_str());
     return kExitFine;

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/access.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "net/http_client.h"
+#include "net/listen.h"
 
 namespace duecourse {
 
@@ -50,9 +52,15 @@ static std::string Escape(const std::string& text) {
 // Longer than the daemon takes to say that it has no answer (HttpServerOptions::reply_deadline).
 constexpr Millis kPatience = Seconds(75);
 
-// Nobody there, or nobody's answer: only the first can be cured by starting a daemon.
+// Nobody there, nobody for us, or nobody's answer: only the first can be cured by starting a daemon.
 static std::string Unanswered(const std::string& socket, const HttpResult& result) {
   if (result.error == HttpError::kConnect) {
+    // A start with --init would not help whom the folder of a store that is there is closed to.
+    if (const std::string denied = WhyDenied(socket, R_OK | W_OK); !denied.empty()) {
+      return StrCat("no daemon answers on ", socket, ": permission denied: ", denied,
+                    "\nonly the daemon's own user may ask it: ask as that user, or name another daemon with "
+                    "--data or --socket");
+    }
     struct stat info {};
     const bool there = ::lstat(socket.c_str(), &info) == 0;
     return StrCat("no daemon answers on ", socket, there ? ": nobody listens there (" : ": there is no such socket (",
@@ -67,6 +75,11 @@ static std::string Unanswered(const std::string& socket, const HttpResult& resul
 
 static DaemonAnswer Ask(const Args& args, HttpClientCall call, Millis patience = kPatience) {
   Places places = FindPlaces(args);
+  if (const Status path = CheckUnixPathLength(places.socket); !path.ok()) {
+    DaemonAnswer unasked;
+    unasked.message = StrCat("no daemon answers: ", path.error().message(), "\nnothing was asked of it");
+    return unasked;
+  }
   call.unix_socket = places.socket;
   call.url = "http://daemon" + call.url;
   call.timeout = patience;

@@ -1,9 +1,12 @@
 // duecourse doctor: what could be wrong, from the outside in: zone data, rules, the data folder, the daemon,
 // its store.
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
+#include "base/access.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -70,6 +73,18 @@ void Channels(const ServerConfig& config, Examination& exam) {
     exam.Say(true, "owners", "P1 and P2 have channels; whether they take something: duecourse alert test");
 }
 
+void DataFolder(const std::string& path, Examination& exam) {
+  struct stat info {};
+  if (const std::string denied = WhyDenied(path, R_OK | W_OK | X_OK); !denied.empty()) {
+    exam.Say(false, "data folder", StrCat(path, ": permission denied: ", denied, "; ask as that user"));
+  } else if (::stat(path.c_str(), &info) != 0) {
+    exam.Say(false, "data folder", StrCat(path, ": ", ErrnoText(errno), "; it is made by serve --init"));
+  } else {
+    const bool closed = (info.st_mode & 077) == 0;
+    exam.Say(closed, "data folder", StrCat(path, closed ? "" : " can be read by others; chmod 700 it"));
+  }
+}
+
 void Outside(const Args& args, Examination& exam) {
   Status zones = CheckZoneData();
   exam.Say(zones.ok(), "zone data", zones.ok() ? ZoneDataVersion() : zones.error().message());
@@ -87,15 +102,7 @@ void Outside(const Args& args, Examination& exam) {
              StrCat(errors.size(), errors.size() == 1 ? " error" : " errors", "; see duecourse check"));
   }
   if (loaded.set != nullptr) Channels(loaded.set->config, exam);
-  struct stat info {};
-  if (::stat(places.data.c_str(), &info) != 0) {
-    exam.Say(false, "data folder",
-             StrCat(places.data, ": ", ErrnoText(errno), "; it is made by serve --init"));
-  } else {
-    bool closed = (info.st_mode & 077) == 0;
-    exam.Say(closed, "data folder",
-             StrCat(places.data, closed ? "" : " can be read by others; chmod 700 it"));
-  }
+  DataFolder(places.data, exam);
 }
 
 std::string StopText(const Json& health) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/client.h"
+#include "cli/find.h"
 #include "cli/verbs.h"
 
 namespace duecourse {
@@ -44,21 +45,37 @@ Looks LooksOf(const Json& decisions) {
   return looks;
 }
 
-std::string NextOf(const Json& run) {
+// What else than the run's own row says what comes next: whether the rule catches up at all, and the pause
+// that holds the task ("task/daily, by ann: repairs"), if one does.
+struct Surroundings {
+  bool catchup = true;
+  std::string held_by;
+};
+
+std::string NextOf(const Json& run, const Surroundings& around) {
   const std::string state = run.Get("state").AsString();
   const std::string until = StrCat(" (the window ends ", run.Get("window_ends_local").AsString(), ")");
+  if (!around.held_by.empty() && (state == "catchup_waiting" || state == "retrying" || state == "scheduled"))
+    return StrCat("nothing while the pause of ", around.held_by, " holds it",
+                  run.Has("next_at_local")
+                      ? StrCat("; once resumed again at ", run.Get("next_at_local").AsString(),
+                               ", or at once where that is past")
+                      : "",
+                  until);
   if (state == "catchup_waiting")
     return StrCat("looks again at ", run.Get("next_at_local").AsString(), until);
   if (state == "retrying")
-    return StrCat("the ladder goes on at ", run.Get("next_at_local").AsString(), "; catch-up begins after it",
+    return StrCat("the ladder goes on at ", run.Get("next_at_local").AsString(),
+                  around.catchup ? "; catch-up begins after it" : "; no catch-up comes after it: it is off",
                   until);
   if (state == "scheduled") return StrCat("it has not been started, so there is nothing to catch up", until);
-  if (state == "running") return StrCat("an attempt runs; if it fails, catch-up may go on", until);
+  if (state == "running")
+    return StrCat("an attempt runs", around.catchup ? "; if it fails, catch-up may go on" : "", until);
   if (state == "manual_required") return "none: a person has it; see duecourse manual list";
   return StrCat("none: it is ", state);
 }
 
-void Tell(const Json& run, const Looks& looks) {
+void Tell(const Json& run, const Looks& looks, const std::string& next) {
   std::printf("run %s, due %s, %s (%s)%s%s\n", run.Get("run_id").AsString().c_str(),
               run.Get("due_local").AsString().c_str(), run.Get("state").AsString().c_str(),
               run.Get("reason").AsString().c_str(), run.Get("detail").AsString().empty() ? "" : ": ",
@@ -69,7 +86,7 @@ void Tell(const Json& run, const Looks& looks) {
   Line("attempts", StrCat(run.Get("attempts").AsInteger(), " in all, ", run.Get("counted").AsInteger(),
                           " counted, ", executed, " by catch-up"));
   Line("began", looks.began.empty() ? "never: the run never waited for catch-up" : looks.began);
-  Line("next", NextOf(run));
+  Line("next", next);
   if (looks.rows.empty()) return;
   std::vector<std::vector<std::string>> rows = {{"LOOKED", "ANSWER", "REASON", "TIMES", "DETAIL"}};
   for (const Json& row : looks.rows) {
@@ -90,6 +107,7 @@ int DoctorCatchup(const Args& args, const std::string& task, const std::string& 
   const Task* known = loaded.readable == nullptr ? nullptr : loaded.readable->Find(task);
   const std::string rule =
       known == nullptr ? StrCat("no rule ", task, " in the files") : RuleText(known->rule().retry);
+  const Surroundings around{known == nullptr || known->rule().retry.catchup, HeldBy(args, task)};
   Json list = Json::MakeArray();
   if (!args.json()) Line("rule", rule);
   for (const Json& row : runs.body.Get("runs").AsArray()) {
@@ -99,13 +117,14 @@ int DoctorCatchup(const Args& args, const std::string& task, const std::string& 
     DaemonAnswer decisions = Get(args, "/api/v1/decisions", {{"run", id}, {"limit", "1000"}});
     if (!Good(args, decisions, &code)) return code;
     Looks looks = LooksOf(decisions.body);
-    if (!args.json()) Tell(run.body, looks);
+    const std::string next = NextOf(run.body, around);
+    if (!args.json()) Tell(run.body, looks, next);
     Json told = Json::MakeArray();
     for (const Json& look : looks.rows) told.Add(look);
     list.Add(Json::MakeObject()
                  .Set("run", run.body)
                  .Set("began", looks.began.empty() ? Json() : Json(looks.began))
-                 .Set("next", NextOf(run.body))
+                 .Set("next", next)
                  .Set("looks", std::move(told)));
   }
   if (args.json()) {

@@ -77,6 +77,14 @@ bool SayIfUnknownRun(const Args& args, const std::string& run) {
   return true;
 }
 
+std::string HeldBy(const Args& args, const std::string& task) {
+  const Json live = Get(args, "/api/v1/why", {{"task", task}}).body.Get("live");
+  if (!live.Has("paused_scope")) return "";
+  const std::string reason = live.Get("paused_reason").AsString();
+  return StrCat(live.Get("paused_scope").AsString(), ", by ", live.Get("paused_by").AsString(),
+                reason.empty() ? "" : StrCat(": ", reason));
+}
+
 std::string TaskAndValue(const Json& run) {
   const std::string& value = run.Get("value").AsString();
   return value.empty() ? run.Get("task_id").AsString() : StrCat(run.Get("task_id").AsString(), " ", value);

@@ -29,6 +29,9 @@ bool SayIfUnknownTask(const Args& args, const std::string& task);
 // shortened.
 bool SayIfUnknownRun(const Args& args, const std::string& run);
 
+// The pause that holds a task: "label/team=fin, by ann: repairs". Empty where none does.
+std::string HeldBy(const Args& args, const std::string& task);
+
 // "digest", or "digest user=bob" for a task that fans out; of a run's JSON.
 std::string TaskAndValue(const Json& run);
 

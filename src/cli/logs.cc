@@ -19,6 +19,16 @@ static void Stream(const char* name, const Json& stream) {
   std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
+// What could not be kept or believed of the attempt; whether its output is among that.
+static bool Notes(const Json& notes) {
+  bool output_lost = false;
+  for (const Json& note : notes.AsArray()) {
+    output_lost = output_lost || note.AsString().starts_with("output was not kept");
+    std::printf("== %s\n", ShowBytes(note.AsString(), false).c_str());
+  }
+  return output_lost;
+}
+
 int LogsVerb(const Args& args) {
   const std::string raw = args.Get("--raw");
   if (args.Has("--raw") && raw != "out" && raw != "err")
@@ -39,13 +49,14 @@ int LogsVerb(const Args& args) {
                 static_cast<long long>(answer.body.Get("attempt").AsInteger()));
     Stream("stdout", answer.body.Get("stdout"));
     Stream("stderr", answer.body.Get("stderr"));
+    const bool output_lost = Notes(answer.body.Get("notes"));
     const bool wrote = answer.body.Get("stdout").Get("bytes").AsInteger() > 0 ||
                        answer.body.Get("stderr").Get("bytes").AsInteger() > 0;
     if (!wrote && answer.body.Get("running").AsBool()) {
       std::printf("== it is still running; its output is kept when it ends\n");
     } else if (!wrote && answer.body.Get("kept").AsBool()) {
       std::printf("== it wrote nothing\n");
-    } else if (!wrote) {
+    } else if (!wrote && !output_lost) {
       std::printf("== no output of it is kept: it wrote nothing, or the time of output.keep is over\n");
     }
     if (answer.body.Get("closed_after_exit").AsBool())

@@ -102,6 +102,10 @@ int OfRules(const Args& args, Instant from, int64_t count) {
     return FailWith(args, kExitProblem, StrCat("there is no task ", args.At(0), " in the rules"), errors);
   // A file that cannot be read is told and hides no other.
   for (const Finding& finding : errors) Tell(args, FormatFinding(finding));
+  if (const Task* task = set->Find(args.At(0)); task != nullptr && !task->rule().enabled)
+    Tell(args, StrCat(task->id,
+                      " is not enabled: nothing of it starts at these times until its rule says "
+                      "enabled: true"));
   std::vector<DueLine> lines;
   for (const Task& task : set->tasks) {
     if (args.At(0).empty() ? task.rule().enabled : task.id == args.At(0))
@@ -142,7 +146,13 @@ int OfRules(const Args& args, Instant from, int64_t count) {
 }  // namespace
 
 int NextVerb(const Args& args) {
-  if (args.Has("--stdin")) return Bulk();
+  const bool bulk = args.Has("--stdin");
+  if (!args.At(0).empty() && (bulk || args.Has("--cron")))
+    return UsageFault(args, StrCat("TASK or ", bulk ? "--stdin" : "--cron", ", not both"));
+  if (bulk && SayIfIdle(args, "--stdin", {"--cron", "--timezone", "--from", "--count"})) return kExitUsage;
+  if (bulk) return Bulk();
+  if (!args.Has("--cron") && args.Has("--timezone"))
+    return UsageFault(args, "--timezone is of --cron: a task has the zone of its rule");
   Instant from = SystemClock().Wall();
   if (args.Has("--from")) {
     Result<Instant> parsed = InstantOrDay(args.Get("--from"));

@@ -23,6 +23,15 @@ int Fail(const Args& args, int code, const std::string& message, Json more) {
 
 int UsageFault(const Args& args, const std::string& message) { return Fail(args, kExitUsage, message); }
 
+bool SayIfIdle(const Args& args, const std::string& with, const std::vector<const char*>& options) {
+  for (const char* option : options) {
+    if (!args.Has(option)) continue;
+    UsageFault(args, StrCat(option, " means nothing with ", with, ": leave it out"));
+    return true;
+  }
+  return false;
+}
+
 int FailWith(const Args& args, int code, const std::string& message, const std::vector<Finding>& findings) {
   Json errors = Json::MakeArray();
   for (const Finding& finding : findings) errors.Add(FormatFinding(finding));

@@ -20,6 +20,10 @@ int Fail(const Args& args, int code, const std::string& message, Json more = Jso
 // The same for a mistake in how the verb was used; the exit code is 2.
 int UsageFault(const Args& args, const std::string& message);
 
+// Whether one of the options was given beside what makes nothing of it, so that it would be dropped silently.
+// Says so: "--ttl means nothing with flag unset: leave it out".
+bool SayIfIdle(const Args& args, const std::string& with, const std::vector<const char*>& options);
+
 // What rules cannot be read for, one line a finding.
 int FailWith(const Args& args, int code, const std::string& message, const std::vector<Finding>& findings);
 

@@ -221,6 +221,9 @@ int ServeVerb(const Args& args) {
   for (const std::string& note : daemon.start_notes()) Tell(args, note);
   Tell(args, StrCat("duecourse: ", rules->tasks.size(), rules->tasks.size() == 1 ? " task" : " tasks",
                     ", data in ", places.data, ", socket ", places.socket));
+  if (loopback != nullptr)
+    Tell(args,
+         StrCat("duecourse: /healthz and /metrics also on ", tcp.tcp_address, ":", loopback->tcp_port()));
   log.Info("started", Json::MakeObject()
                           .Set("tasks", rules->tasks.size())
                           .Set("zone_data", ZoneDataVersion())

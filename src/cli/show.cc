@@ -66,6 +66,7 @@ std::string OpenRuns(const std::vector<Json>& runs) {
 
 int ShowVerb(const Args& args) {
   if (!args.At(0).empty()) return ShowRule(args);
+  if (args.Has("--effective")) return UsageFault(args, "--effective is of one rule: show TASK --effective");
   DaemonAnswer answer = Get(args, "/api/v1/tasks");
   int code = kExitFine;
   if (!Good(args, answer, &code)) return code;

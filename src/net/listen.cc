@@ -53,6 +53,8 @@ Status ClearStale(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
+Status CheckUnixPathLength(const std::string& path) { return UnixAddress(path).status(); }
+
 Status CheckUnixPath(const std::string& path, const std::string& made_later) {
   Result<sockaddr_un> address = UnixAddress(path);
   if (!address.ok()) return address.error();

@@ -11,6 +11,8 @@ namespace duecourse {
 // A Unix socket at path with mode 0600 from its first instant. A file that is there is replaced only where it
 // is a socket on which nobody listens any more; a living listener or another kind of file is an error.
 Result<Fd> ListenUnix(const std::string& path);
+// Whether a socket can have this path at all: it is not too long. No client can reach one that is.
+Status CheckUnixPathLength(const std::string& path);
 // What ListenUnix would find fault with, as far as it can be told before anything is made: the path's length,
 // what is there. `made_later`: a folder that need not be there yet.
 Status CheckUnixPath(const std::string& path, const std::string& made_later);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/access.h"
 #include "base/text.h"
 #include "store/schema.h"
 #include "store/sqlite_fault.h"
@@ -130,6 +131,14 @@ void StoreFolder::Unlock() { lock_.Reset(); }
 StoreFault StoreFolder::CheckEverMade() const {
   const std::string database = DatabasePath();
   if (Exists(database) || Exists(database + "-wal") || Exists(path_ + "/store-id")) return {};
+  // What may not be looked at is not known to be missing.
+  if (const std::string denied = WhyDenied(path_, R_OK | W_OK | X_OK); !denied.empty()) {
+    return MakeFault(
+        StoreFault::Kind::kReadOnly,
+        StrCat(path_, ": permission denied: ", denied,
+               ". Start the daemon as the user whose store it is, or give this one another --data "
+               "folder"));
+  }
   return MakeFault(
       StoreFault::Kind::kVanished,
       StrCat(path_, ": holds no store, and nothing is started empty by itself: `duecourse serve --init` makes ",

@@ -62,6 +62,8 @@ HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& read
 // What is wrong with the body of a POST: a member that is missing, unknown, of another type or too long;
 // empty where nothing is.
 std::string BodyFault(const ApiQuery& query);
+// What is wrong with the parameters of a GET: one that its path does not have; empty where nothing is.
+std::string ParameterFault(const ApiQuery& query);
 // POST paths as requests for the engine; an error is a usage error.
 bool IsActPath(const std::string& path);
 struct ApiAct {
@@ -86,6 +88,8 @@ Json DecisionToJson(const DecisionRow& row, const RuleSet& rules);
 Json NoteToJson(const Note& note);
 Json AlertToJson(const AlertRow& row);
 
+// When a value is due next, from what its plan says; one that a person had started before its time is passed.
+Instant NextToCome(const Task& task, size_t value, Instant next, StoreReader& reader);
 // What happened to a task, what it waits for and why, and what happens next: sentences from rows; nothing is
 // recomputed. `date`: business date; without it the newest run and what is open.
 HttpResponse Why(const std::string& task, std::optional<CivilDay> date, Backend& backend,

@@ -29,6 +29,12 @@ Result<Request> Trigger(const Json& body, Request request) {
     trigger.at = *at;
   }
   trigger.extra = body.Get("extra").AsBool();
+  if (trigger.at && trigger.date)
+    return Error("\"date\" and \"at\" each choose the occurrence: give one of them");
+  if (trigger.at && trigger.extra)
+    return Error(
+        "\"extra\" starts a run beside the schedule now, \"at\" chooses an occurrence of the "
+        "schedule: leave one of them out");
   trigger.force = body.Get("force").AsBool();
   request.body = trigger;
   return request;
@@ -46,6 +52,10 @@ Result<Request> FlagAct(const Json& body, Request request) {
   flag.date = *date;
   flag.value = body.Has("value") ? body.Get("value").AsString() : "true";
   flag.remove = body.Get("remove").AsBool();
+  for (const char* name : {"value", "ttl"}) {
+    if (flag.remove && body.Has(name))
+      return Error(StrCat("\"", name, "\" means nothing with \"remove\": leave it out"));
+  }
   if (body.Has("ttl")) {
     Result<Millis> ttl = ParseMillis(body.Get("ttl").AsString());
     if (!ttl.ok()) return ttl.error();

@@ -1,5 +1,6 @@
-// The bodies of POST: one table says which members there are, of which type and how long. What is not in it
-// is refused before anybody acts on a body that was meant otherwise.
+// The bodies of POST and the parameters of GET: one table each says which there are, of which type and how
+// long. What is not in it is refused before anybody acts on, or believes the answer to, a question that was
+// meant otherwise.
 #include <algorithm>
 
 #include "base/text.h"
@@ -87,6 +88,28 @@ std::string MemberFault(const Member& member, const Json& value) {
 
 }  // namespace
 
+std::string ParameterFault(const ApiQuery& query) {
+  static const std::vector<std::pair<std::string_view, std::vector<std::string>>> kParameters = {
+      {"/api/v1/why", {"task", "date"}},
+      {"/api/v1/runs", {"task", "state", "date", "key", "from", "to", "limit"}},
+      {"/api/v1/decisions", {"task", "run", "from", "to", "after", "limit"}},
+      {"/api/v1/alerts", {"task", "from", "limit"}},
+      {"/api/v1/audit", {"task", "run", "limit"}},
+      {"/output", {"attempt", "raw"}},
+  };
+  const auto known = std::find_if(kParameters.begin(), kParameters.end(), [&query](const auto& path) {
+    return path.first == "/output" ? query.path.ends_with(path.first) : query.path == path.first;
+  });
+  const std::vector<std::string> names =
+      known == kParameters.end() ? std::vector<std::string>() : known->second;
+  for (const auto& [name, value] : query.params) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return StrCat("there is no parameter \"", ShowBytes(name.substr(0, kNameMax), false), "\" here; ",
+                  names.empty() ? "none is known" : StrCat("known are ", Join(names, ", ")));
+  }
+  return "";
+}
+
 std::string BodyFault(const ApiQuery& query) {
   const auto& bodies = Bodies();
   auto body = std::find_if(bodies.begin(), bodies.end(), [&](const Body& known) {
@@ -94,6 +117,9 @@ std::string BodyFault(const ApiQuery& query) {
     return path.ends_with('/') ? query.path.starts_with(path) : query.path == path;
   });
   if (body == bodies.end()) return "";  // no path of ours; the router says so
+  if (!query.params.empty())
+    return StrCat("\"", ShowBytes(query.params.front().first.substr(0, kNameMax), false),
+                  "\" is in the address; what is asked for stands in the body");
   for (const auto& [name, value] : query.body.AsObject()) {
     auto member = std::find_if(body->members.begin(), body->members.end(),
                                [&name = name](const Member& known) { return name == known.name; });

@@ -71,5 +71,33 @@ TEST(ApiBody, AMemberThatIsMissingUnknownOfAnotherTypeOrTooLongIsNamed) {
   }
 }
 
+TEST(ApiBody, MembersThatContradictEachOtherAreNamed) {
+  const struct {
+    const char* path;
+    const char* body;
+    const char* fault;  // a part of it; "": fine
+  } rows[] = {
+      {"/api/v1/trigger", R"("task": "a", "date": "2026-03-02", "at": "2026-03-02T09:00:00Z")",
+       "\"date\" and \"at\" each choose the occurrence: give one"},
+      {"/api/v1/trigger", R"("task": "a", "extra": true, "at": "2026-03-02T09:00:00Z")",
+       "\"extra\" starts a run beside the schedule now"},
+      {"/api/v1/trigger", R"("task": "a", "extra": false, "at": "2026-03-02T09:00:00Z")", ""},
+      {"/api/v1/trigger", R"("task": "a", "extra": true, "date": "2026-03-02")", ""},
+      {"/api/v1/flags", R"("name": "f", "remove": true, "ttl": "2m")",
+       "\"ttl\" means nothing with \"remove\""},
+      {"/api/v1/flags", R"("name": "f", "remove": true, "value": "x")", "\"value\" means nothing"},
+      {"/api/v1/flags", R"("name": "f", "remove": false, "value": "x")", ""},
+  };
+  for (const auto& row : rows) {
+    ApiQuery query;
+    query.path = row.path;
+    query.body = *Json::Parse(StrCat(R"({"by": "ann", )", row.body, "}"));
+    const Result<ApiAct> act = ActOf(query);
+    EXPECT_EQ(act.ok(), *row.fault == '\0') << row.body;
+    const std::string fault = act.ok() ? "" : act.error().message();
+    EXPECT_NE(fault.find(row.fault), std::string::npos) << fault;
+  }
+}
+
 }  // namespace
 }  // namespace duecourse

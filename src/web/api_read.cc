@@ -151,6 +151,7 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
     Result<Json> detail = Json::Parse(attempt.detail);
     body.Set("running", !attempt.ended_at && attempt.outcome == Outcome::kNone);
     body.Set("closed_after_exit", detail.ok() && detail->Get("closed_after_exit").AsBool());
+    if (detail.ok() && detail->Has("notes")) body.Set("notes", detail->Get("notes"));
   }
   body.Set("stdout", stream(output->out, output->out_bytes, output->out_dropped, output->out_sha256));
   body.Set("stderr", stream(output->err, output->err_bytes, output->err_dropped, output->err_sha256));
@@ -186,6 +187,20 @@ std::string DayOf(const Note& note, const Task* task, const ServerConfig& config
   return FormatUtc(note.last_due);
 }
 
+// An entry whose next occurrence may be begun already: the newest result is of that instant or a later one.
+void PassBegun(const Task& task, Instant newest, Json& entry, StoreReader& reader) {
+  const Result<Instant> next = ParseUtc(entry.Get("next_due").AsString());
+  if (!next.ok() || newest < *next) return;
+  Instant first = kNever;
+  for (size_t v = 0; v < ValueCount(task.rule()); ++v) {
+    const std::optional<Instant> due = NextDue(task.rule(), v, *next - Millis{1});
+    if (due) first = std::min(first, NextToCome(task, v, *due, reader));
+  }
+  const Zone& zone = ScheduleOf(task.rule(), 0).zone;
+  entry.Set("next_due", first < kNever ? Json(FormatUtc(first)) : Json());
+  entry.Set("next_due_local", first < kNever ? Json(FormatLocal(first, zone)) : Json());
+}
+
 // One line a task: last result (a missed range counts), what is open, next due.
 HttpResponse Tasks(Backend& backend, StoreReader& reader) {
   Request request;
@@ -208,6 +223,7 @@ HttpResponse Tasks(Backend& backend, StoreReader& reader) {
       newest = run->second->due;
       task.Set("last_result", RunStateName(run->second->state)).Set("last_reason", ShownReason(*run->second));
       task.Set("last_date", FormatDay(run->second->business_date)).Set("last_run", run->second->id);
+      if (const Task* known = rules->Find(id)) PassBegun(*known, newest, task, reader);
     }
     Result<std::vector<Note>> notes = reader.Notes(id, newest, kNever, 20);
     if (!notes.ok()) return Problem(503, notes.error().message());
@@ -274,6 +290,7 @@ HttpResponse Alerts(Params& params, StoreReader& reader) {
 
 HttpResponse ReadPath(const ApiQuery& query, Backend& backend, StoreReader& reader) {
   Params params(query);
+  if (const std::string fault = ParameterFault(query); !fault.empty()) return Problem(400, fault);
   const std::string kRun = "/api/v1/runs/";
   if (query.path == "/api/v1/tasks") return Tasks(backend, reader);
   if (query.path == "/api/v1/runs") return Runs(params, backend, reader);

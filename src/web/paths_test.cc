@@ -82,6 +82,28 @@ TEST(ApiPaths, EveryDocumentedPathAnswers) {
     EXPECT_EQ(Asked(api, method, "/api/v1/doctor").status, 404) << method;
 }
 
+TEST(ApiPaths, EveryDocumentedParameterIsTakenAndAnyOtherIsNamed) {
+  EmptyBackend backend;
+  Api api(backend);
+  const std::set<std::string> pages = Matches(Text("docs/reference/api.md"), "`(/api/v1/[^`]*\\?[^`]*)`");
+  EXPECT_GE(pages.size(), 6u) << "the test has lost the page's table";
+  for (const std::string& page : pages) {
+    const std::string path = page.substr(0, page.find('?'));
+    for (const std::string& name : Matches(page, "[?&]([a-z]+)="))
+      EXPECT_EQ(Asked(api, "GET", StrCat(path, "?", name, "=1")).body.find("no parameter"), std::string::npos)
+          << path << " " << name;
+  }
+  for (const std::string& path : Documented("GET")) {
+    if (path == "/healthz" || path == "/metrics") continue;  // whoever watches may add its own
+    const HttpResponse other = Asked(api, "GET", path + "?tsak=a");
+    EXPECT_EQ(other.status, 400) << path;
+    EXPECT_NE(other.body.find("no parameter \\\"tsak\\\" here"), std::string::npos) << path << other.body;
+  }
+  const HttpResponse post = Asked(api, "POST", "/api/v1/pause?scope=all");
+  EXPECT_EQ(post.status, 400);
+  EXPECT_NE(post.body.find("stands in the body"), std::string::npos) << post.body;
+}
+
 TEST(ApiPaths, EveryRoutedPathIsDocumented) {
   std::set<std::string> told = Documented("GET");
   told.merge(Documented("POST"));

@@ -138,9 +138,12 @@ std::function<void()> Daemon::OfferRules(const ReloadOrder& order, uint64_t requ
     Json list = Json::MakeArray();
     for (const Finding& finding : errors) list.Add(FormatFinding(finding));
     Answer answer{request_id, Answer::Kind::kProblem, "", Json::MakeObject()};
-    answer.message = StrCat("the new rules are refused, the active ones stay: ", errors.size(),
-                            errors.size() == 1 ? " error" : " errors");
-    log_.Problem("rules_refused", Json::MakeObject().Set("by", order.by).Set("errors", list));
+    answer.message = StrCat(order.dry_run ? "the new rules would be refused: "
+                                          : "the new rules are refused, the active ones stay: ",
+                            errors.size(), errors.size() == 1 ? " error" : " errors");
+    // A question that is answered with no refuses nothing.
+    if (!order.dry_run)
+      log_.Problem("rules_refused", Json::MakeObject().Set("by", order.by).Set("errors", list));
     answer.body.Set("errors", std::move(list));
     if (!order.dry_run) TellRefused(answer.message, errors);
     return [this, answer] { Answered(answer); };
@@ -172,7 +175,7 @@ void Daemon::TellRefused(const std::string& what, const std::vector<Finding>& er
 
 void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
   const std::string what = StrCat(AlertLevelName(order.level), " to ", order.owner);
-  auto noted = [this, what, order, reply = std::move(reply)](const Answer& answer) {
+  auto noted = [this, what, order, reply](const Answer& answer) {
     AuditRow row;
     row.by = order.by;
     row.reason = order.reason;
@@ -187,7 +190,7 @@ void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
   if (std::find(owners.begin(), owners.end(), order.owner) == owners.end()) {
     // Alerts of a name that nobody has go to `default`; a test of it would tell nothing of that name.
     const auto near = Nearest(order.owner, owners);
-    noted(Answer{0, Answer::Kind::kUnknown,
+    reply(Answer{0, Answer::Kind::kUnknown,
                  StrCat("there is no owner ", order.owner, " in the settings",
                         near ? StrCat("; did you mean ", *near, "?") : ""),
                  Json::MakeObject()});
@@ -195,7 +198,7 @@ void Daemon::TestAlert(TestOrder order, std::function<void(Answer)> reply) {
   }
   std::vector<ChannelConfig> channels = ChannelsFor(set->config, order.owner, order.level);
   if (channels.empty()) {
-    noted(Answer{0, Answer::Kind::kProblem,
+    reply(Answer{0, Answer::Kind::kProblem,
                  StrCat("owner ", order.owner, " has no channel for ", AlertLevelName(order.level)),
                  Json::MakeObject()});
     return;

@@ -1,11 +1,11 @@
 // `why`: sentences from rows. Nothing is recomputed; what the engine holds in memory is added for what is
 // open.
 #include <algorithm>
-#include <string_view>
 
 #include "base/text.h"
 #include "engine/memory.h"
 #include "web/api.h"
+#include "web/local_text.h"
 
 namespace duecourse {
 namespace {
@@ -16,8 +16,12 @@ constexpr int kRowsShown = 400;
 class Story {
  public:
   // Without a rule (it was removed) the store's rows are told all the same, in UTC.
-  Story(const std::string& id, const Task* task, StoreReader& reader)
-      : id_(id), gone_(task == nullptr), rule_(task == nullptr ? NoRule() : task->rule()), reader_(reader) {}
+  Story(const std::string& id, const Task* task, const Json& live, StoreReader& reader)
+      : id_(id),
+        gone_(task == nullptr),
+        rule_(task == nullptr ? NoRule() : task->rule()),
+        live_(live),
+        reader_(reader) {}
 
   void Head(std::optional<CivilDay> date) {
     Add(StrCat(id_, date ? StrCat(", ", FormatDay(*date)) : "", " (", zone().name(), ")"));
@@ -44,8 +48,9 @@ class Story {
     Result<std::vector<Attempt>> attempts = reader_.Attempts(run.id);
     if (!attempts.ok()) return attempts.status();
     for (const DecisionRow& row : *rows) Row(row, *attempts);
+    Status ordered = EndOrdered(run);
     Standing(run, *attempts);
-    return Status();
+    return ordered;
   }
 
   void Range(const Note& note) {
@@ -61,7 +66,8 @@ class Story {
   }
 
   // What the engine holds: what it waits for now, when it is asked again, what is due next.
-  void Live(const Json& live) {
+  void Live() {
+    const Json& live = live_;
     if (live.Has("store_away_since")) {
       Add("");
       Add(StrCat("now: the store has taken nothing since ",
@@ -82,16 +88,13 @@ class Story {
       }
       if (value.Has("breaker_open_until"))
         Add(StrCat("now: the breaker is open until ", LocalText(value.Get("breaker_open_until").AsString())));
-      if (value.Has("next_due_local")) {
+      if (!value.Get("next_due_local").is_null()) {
         std::string name = value.Get("value").AsString();
         Add(StrCat("next: due ", value.Get("next_due_local").AsString(),
                    name.empty() ? "" : StrCat(" (", name, ")")));
       }
     }
-    if (live.Has("paused_by")) {
-      Add(StrCat("paused (", live.Get("paused_scope").AsString(), ") by ", live.Get("paused_by").AsString(),
-                 ": ", live.Get("paused_reason").AsString()));
-    }
+    if (const std::string pause = PauseText(); !pause.empty()) Add(pause);
   }
 
   void Add(const std::string& line) { text_ += line + "\n"; }
@@ -119,26 +122,14 @@ class Story {
   }
 
   // Instants in a sentence of the engine are UTC; here they are the task's, as everything beside them is.
-  std::string LocalInstants(const std::string& text) const {
-    constexpr std::string_view kShape = "0000-00-00T00:00:00";
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::string out;
-    for (size_t i = 0; i < text.size();) {
-      size_t end = i;
-      const bool begins = i == 0 || !digit(text[i - 1]);
-      while (begins && end - i < kShape.size() && end < text.size() &&
-             (kShape[end - i] == '0' ? digit(text[end]) : text[end] == kShape[end - i]))
-        ++end;
-      if (end - i == kShape.size() && end < text.size() && text[end] == '.')
-        for (++end; end < text.size() && digit(text[end]);) ++end;
-      if (end - i >= kShape.size() && end < text.size() && text[end] == 'Z') {
-        out += LocalText(text.substr(i, end + 1 - i));
-        i = end + 1;
-      } else {
-        out += text[i++];
-      }
-    }
-    return out;
+  std::string LocalInstants(const std::string& text) const { return duecourse::LocalInstants(text, zone()); }
+
+  // "paused (task/daily) by ann: repairs"; empty where nothing of the task is held.
+  std::string PauseText() const {
+    if (!live_.Has("paused_by")) return "";
+    const std::string reason = ShowBytes(live_.Get("paused_reason").AsString(), false);
+    return StrCat("paused (", live_.Get("paused_scope").AsString(), ") by ",
+                  live_.Get("paused_by").AsString(), reason.empty() ? "" : ": ", reason);
   }
 
   // " [transient]": how what ended the attempt was classed, which says whether it is tried again.
@@ -170,7 +161,18 @@ class Story {
     }
     if (row.count > 1) line += StrCat(" (", row.count, " times, last at ", Local(row.last_at), ")");
     Add(ShowBytes(line, false));
+    if (row.from_state == RunStateName(RunState::kRunning)) Notes(row.attempt, attempts);
     if (row.decision == "wait" && detail.ok()) Because(detail->Get("preconditions"));
+  }
+
+  // What of an attempt's ending could not be kept or believed.
+  void Notes(int number, const std::vector<Attempt>& attempts) {
+    for (const Attempt& attempt : attempts) {
+      const Result<Json> detail = Json::Parse(attempt.detail);
+      if (attempt.number != number || !detail.ok()) continue;
+      for (const Json& note : detail->Get("notes").AsArray())
+        Add(StrCat("      of attempt ", number, ": ", ShowBytes(note.AsString(), false)));
+    }
   }
 
   // Why the rule waits for what was not there: its author's words.
@@ -206,6 +208,19 @@ class Story {
     if (found > kShown) Add(StrCat("    and ", found - kShown, " more that do not count"));
   }
 
+  // An order to end the attempt, which is stored before it is obeyed.
+  Status EndOrdered(const Run& run) {
+    constexpr int kActsLookedAt = 100;
+    if (run.cancel.empty() || run.state != RunState::kRunning) return Status();
+    const Result<std::vector<AuditRow>> acts = reader_.Audit("", run.id, kActsLookedAt);
+    if (!acts.ok()) return acts.status();
+    const auto order =
+        std::find_if(acts->begin(), acts->end(), [](const AuditRow& act) { return act.action == "cancel"; });
+    Add(StrCat("  ", order == acts->end() ? "" : StrCat(Local(order->at), "  "),
+               "its attempt is being ended: ", ShowBytes(run.cancel, false)));
+    return Status();
+  }
+
   void Standing(const Run& run, const std::vector<Attempt>& attempts) {
     for (const Attempt& attempt : attempts) {
       if (attempt.ended_at || attempt.outcome != Outcome::kNone) continue;
@@ -216,7 +231,7 @@ class Story {
                Local(run.state_since), "; ", run.attempts, run.attempts == 1 ? " attempt" : " attempts", ", ",
                run.counted, gone_ ? "" : StrCat(" of ", rule_.retry.max_total_attempts), " counted"));
     Uncounted(run, attempts);
-    if (run.next_at) Add(StrCat("  next: again at ", Local(*run.next_at)));
+    if (run.next_at) Add(StrCat("  next: ", Again(run)));
     if (run.state == RunState::kManualRequired) {
       Add(StrCat("  next: nothing until a person acts: duecourse manual ",
                  gone_ ? "resolve | skip " : "claim | rerun | resolve | skip ", run.id,
@@ -226,9 +241,18 @@ class Story {
     if (!run.supersedes.empty()) Add(StrCat("  it repeats run ", run.supersedes));
   }
 
+  // A pause holds a retry as it holds a start.
+  std::string Again(const Run& run) const {
+    const std::string pause = PauseText();
+    if (pause.empty()) return StrCat("again at ", Local(*run.next_at));
+    return StrCat("nothing while it is ", pause, "; once resumed again at ", Local(*run.next_at),
+                  ", or at once where that is past");
+  }
+
   const std::string id_;
   const bool gone_;
   const RuleBody& rule_;
+  const Json& live_;
   StoreReader& reader_;
   std::optional<Zone> zone_;
   std::string text_;
@@ -259,6 +283,23 @@ static Result<std::vector<Run>> RunsToTell(const std::string& task, std::optiona
   return out;
 }
 
+// What is due next, where a person had that started already.
+static void PassBegun(const Task& task, Json& live, StoreReader& reader) {
+  Json values = Json::MakeArray();
+  for (Json value : live.Get("values").AsArray()) {
+    size_t index = 0;
+    const Result<Instant> next = ParseUtc(value.Get("next_due").AsString());
+    if (next.ok() && FindValue(task.rule(), value.Get("value").AsString(), &index)) {
+      const Instant due = NextToCome(task, index, *next, reader);
+      const Zone& zone = ScheduleOf(task.rule(), index).zone;
+      value.Set("next_due", due < kNever ? Json(FormatUtc(due)) : Json());
+      value.Set("next_due_local", due < kNever ? Json(FormatLocal(due, zone)) : Json());
+    }
+    values.Add(std::move(value));
+  }
+  if (live.Has("values")) live.Set("values", std::move(values));
+}
+
 HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backend& backend,
                  StoreReader& reader) {
   std::shared_ptr<const RuleSet> rules = backend.rules();
@@ -270,7 +311,8 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
   if (!runs.ok()) return Problem(503, runs.error().message());
   if (task == nullptr && runs->empty())
     return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
-  Story story(task_id, task, reader);
+  if (task != nullptr) PassBegun(*task, live.body, reader);
+  Story story(task_id, task, live.body, reader);
   story.Head(date);
   Json list = Json::MakeArray();
   std::reverse(runs->begin(), runs->end());
@@ -294,7 +336,7 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
     story.Add(date ? "  nothing of this task is known for that day: it was not due, or not in force yet"
                    : "  nothing has been due yet");
   }
-  story.Live(live.body);
+  story.Live();
   Json body = Json::MakeObject();
   body.Set("task_id", task_id)
       .Set("text", story.text())
