@@ -126,7 +126,8 @@ Json Steps(const AlertFacts& facts) {
   const std::string who = " --by NAME --reason \"…\"";
   if (run.state == RunState::kManualRequired) {
     steps.Add(StrCat("take over: duecourse manual claim ", id, who));
-    steps.Add(StrCat("then one of: duecourse manual rerun | resolve | skip ", id, who));
+    const char* verbs = run.key ? "rerun | resolve | skip " : "resolve | skip ";
+    steps.Add(StrCat("then one of: duecourse manual ", verbs, id, who));
   } else if (IsOpen(run.state)) {
     steps.Add(StrCat("to stop it: duecourse cancel ", id, who));
   }

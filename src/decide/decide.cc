@@ -239,9 +239,9 @@ Decision Decide(const Facts& facts) {
 std::vector<Decision> PassedOver(const Facts& facts) {
   std::vector<Decision> passed;
   for (const Gate& gate : kGates) {
-    const bool asked_of_reruns = gate.past != Past::kTime && gate.past != Past::kPause;
-    if (gate.past == Past::kBeingAPerson || !MayPass(gate.past, facts)) continue;
-    if (IsRerun(facts) && !asked_of_reruns) continue;
+    const bool time = gate.past == Past::kTime;
+    const bool unasked = IsRerun(facts) ? time || gate.past == Past::kPause : time && facts.force.beside;
+    if (unasked || gate.past == Past::kBeingAPerson || !MayPass(gate.past, facts)) continue;
     if (const Answer answer = gate.ask(facts)) passed.push_back(*answer);
   }
   return passed;

@@ -38,7 +38,8 @@ struct Decision {
 Decision Decide(const Facts& facts);
 // What a person's word passes over, in the order of the gates: the answers that Decide would give without
 // what Force overrides. Empty where all of it is true anyway. Of what is not asked of a person at all (the
-// cap; time and pause of `manual rerun`) nothing is said. kProbe among them: nobody looked.
+// cap; time and pause of `manual rerun`; time of `--extra`) nothing is said. kProbe among them: nobody
+// looked.
 std::vector<Decision> PassedOver(const Facts& facts);
 // Whether a refusal for this reason is one that Force could pass.
 bool CanBeForced(Reason reason);

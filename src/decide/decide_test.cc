@@ -482,6 +482,8 @@ TEST(Decide, WhatAPersonPassesOverIsTheAnswerThatStoodInTheWay) {
   EXPECT_EQ(PassedOver(late).size(), 1U);
   late.max_delay_end = late.ends - Hours(1);
   EXPECT_EQ(PassedOver(late).size(), 2U);
+  late.force.beside = true;
+  EXPECT_TRUE(PassedOver(late).empty()) << "beside the schedule there is no time to pass over";
   Facts rerun = Ready();
   rerun.state = RunState::kManualRequired;
   rerun.now = rerun.ends + Hours(1);

@@ -49,6 +49,7 @@ struct Force {
   bool pause = false;      // somebody else's intent: of a trigger only with --force
   bool readiness = false;  // retry instants, breaker, budget, preconditions
   bool maintenance = false;
+  bool beside = false;  // the schedule: its time is when it is asked for, so no time is passed over
 };
 
 struct Facts {

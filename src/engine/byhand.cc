@@ -4,14 +4,25 @@
 
 namespace duecourse {
 
+// How a run that waits for a person is started again. One without a key is not: a start needs a name for its
+// result.
+std::string EngineCore::StartAgainText(const Run& run) const {
+  if (run.key) return StrCat(options.program, " manual rerun ", run.id, " --reason \"why\"");
+  return StrCat(
+      "it has no key, so it cannot be started; mend what its key is made of, then ", options.program,
+      " trigger ", run.task, run.value.empty() ? "" : StrCat(" --value ", run.value), " --extra --date ",
+      FormatDay(run.business_date), ", and end this one with manual resolve or manual skip ", run.id);
+}
+
 // Of a run that has it, or is over: the right reason, and what may be done instead.
 void EngineCore::RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what) {
   std::string text = StrCat("run ", known.holder, " ", what, " (", RunStateName(known.holder_state), ")");
   Reason reason = Reason::kLockOccupied;
   if (known.holder_state == RunState::kManualRequired) {
     reason = Reason::kAwaitingPerson;
-    text += StrCat("; it waits for a person: ", options.program, " manual rerun ", known.holder,
-                   " --reason \"why\"");
+    const OpenRun* holder = FindRun(known.holder);
+    text += StrCat("; it waits for a person", holder == nullptr ? "" : ": ",
+                   holder == nullptr ? "" : StartAgainText(holder->run));
   } else if (IsFinal(known.holder_state)) {
     reason = known.holder_state == RunState::kSuccess ? Reason::kAlreadyDone : known.holder_reason;
     text += StrCat("; to run it again, under a new key: ", options.program, " manual rerun ", known.holder,
@@ -132,8 +143,7 @@ static Reason NowOf(const Run& run, Reason answer) {
 void EngineCore::RefuseOpen(const Request& request, const Run& run) {
   std::string text = StrCat("run ", run.id, " is ", RunStateName(run.state),
                             ", not over; only a finished run is superseded");
-  if (run.state == RunState::kManualRequired)
-    text += StrCat("; use: ", options.program, " manual rerun ", run.id, " --reason \"why\"");
+  if (run.state == RunState::kManualRequired) text += StrCat("; use: ", StartAgainText(run));
   Refuse(request, NowOf(run, run.reason), text, run.id);
 }
 
@@ -181,6 +191,12 @@ void EngineState::OnManual(const Request& request, const ManualRequest& manual) 
                       AuditOf(request, "manual_skip", open->run.task, manual.run_id), request});
       break;
     case ManualRequest::Verb::kRerun:
+      if (!open->run.key) {
+        const bool no_day = open->run.reason == Reason::kCalendarUnknown;
+        Refuse(request, no_day ? Reason::kCalendarUnknown : Reason::kKeyError, StartAgainText(open->run),
+               manual.run_id);
+        break;
+      }
       open->asked = request;
       open->force = ForceOfRerun(manual.force);
       AskWithProbes(*open);

@@ -333,5 +333,97 @@ TEST(Engine, ARetryThatTheBreakerMovedNamesTheBreaker) {
       << open.Get("detail").AsString();
 }
 
+// The checks refuse such a rule, so it is made here: its variable goes after it was checked.
+std::shared_ptr<const RuleSet> RulesWithoutAKey() {
+  std::string text = "tasks:\n" + Rule("a");
+  text += "    vars: {part: one}\n";
+  text.replace(text.find("a:{business_date}"), 17, "a:{business_date}:{part}");
+  auto bad = std::make_shared<RuleSet>(*RulesOf(text));
+  auto body = std::make_shared<RuleBody>(bad->tasks[0].rule());
+  body->vars.clear();
+  bad->tasks[0].body = body;
+  return bad;
+}
+
+TEST(Engine, WhatHasNoKeyIsNotStartedByHandEither) {
+  Bench bench(RulesWithoutAKey());
+  bench.Step(kDue);
+  bench.Settle();
+  const std::string id = bench.Only().id;
+  auto said = [&](RequestBody body) {
+    bench.Ask(7, std::move(body));
+    bench.Settle();
+    EXPECT_EQ(bench.answers.back().kind, Answer::Kind::kRefused);
+    const std::string& text = bench.answers.back().message;
+    EXPECT_EQ(text.find("manual rerun"), std::string::npos) << text;
+    EXPECT_NE(text.find("trigger a --extra --date 2026-03-02"), std::string::npos) << text;
+    return bench.answers.back().body.Get("reason").AsString();
+  };
+  ManualRequest rerun;
+  rerun.verb = ManualRequest::Verb::kRerun;
+  rerun.run_id = id;
+  EXPECT_EQ(said(rerun), "key_error");
+  rerun.force = true;
+  EXPECT_EQ(said(rerun), "key_error");
+  rerun.supersede = true;
+  EXPECT_EQ(said(rerun), "awaiting_person");
+  EXPECT_EQ(said(TriggerRequest{"a", "", std::nullopt, kDue, false, false}), "awaiting_person");
+  EXPECT_EQ(said(TriggerRequest{"a", "", std::nullopt, kDue, false, true}), "awaiting_person");
+  EXPECT_TRUE(bench.starts.empty());
+  EXPECT_EQ(bench.Only().state, RunState::kManualRequired);
+  for (const auto& [alert, row] : bench.disk->alerts)
+    EXPECT_EQ(row.body.find("rerun"), std::string::npos) << row.body;
+}
+
+TEST(Engine, WhatIsAskedForBesideTheScheduleIsOfTheDateThatWasNamed) {
+  Bench bench(RulesOf(
+      "tasks:\n  - task_id: a\n"
+      "    for_each: [{channel: app}, {channel: web}]\n"
+      "    trigger: {cron: \"0 8 * * *\", timezone: UTC, window_end: +4h, business_date: previous_day, "
+      "preconditions: [{type: file, path: \"in-{target_date}.csv\", must_exist: true}]}\n"
+      "    idempotency: {business_key: \"a:{channel}:{target_date}\"}\n    execution: {noop: {}}\n"));
+  bench.Ask(7, TriggerRequest{"a", "channel=web", *ParseDay("2026-02-10"), std::nullopt, true, true});
+  bench.Settle();
+  EXPECT_EQ(bench.Only().key, "a:web:20260210#m1");
+  EXPECT_EQ(bench.Only().business_date, *ParseDay("2026-02-10"));
+  const std::string& passed = bench.disk->audit.begin()->second.detail;
+  EXPECT_NE(passed.find("file in-20260210.csv"), std::string::npos) << passed;
+  bench.Ask(8, TriggerRequest{"a", "channel=app", std::nullopt, std::nullopt, true, true});
+  bench.Settle();
+  EXPECT_NE(bench.answers.back().body.Get("key").AsString(), "a:app:20260302#m1");
+  EXPECT_EQ(bench.answers.back().body.Get("key").AsString(), "a:app:20260301#m1") << "the day before";
+}
+
+TEST(Engine, BesideTheScheduleTheDayIsThatOnWhichOneAsks) {
+  const struct {
+    const char* window;
+    const char* asked;
+    const char* day;
+  } rows[] = {
+      {"window_start: \"02:00\", window_end: \"05:00\"", "2026-03-02T01:30:00Z", "2026-03-02"},
+      {"window_start: \"02:00\", window_end: \"05:00\"", "2026-03-02T03:00:00Z", "2026-03-02"},
+      {"window_start: \"02:00\", window_end: \"05:00\"", "2026-03-02T06:43:00Z", "2026-03-02"},
+      {"window_start: \"02:00\", window_end: +3h", "2026-03-02T06:43:00Z", "2026-03-02"},
+      {"window_end: \"05:00\"", "2026-03-02T06:43:00Z", "2026-03-02"},
+      {"window_end: +3h", "2026-03-02T06:43:00Z", "2026-03-02"},
+      {"window_start: \"22:00\", window_end: \"05:00\"", "2026-03-02T03:00:00Z", "2026-03-01"},
+      {"window_start: \"22:00\", window_end: \"05:00\"", "2026-03-02T06:43:00Z", "2026-03-02"},
+      {"window_start: \"02:00\", window_end: \"05:00\", business_date: previous_day", "2026-03-02T06:43:00Z",
+       "2026-03-01"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(StrCat(row.window, " at ", row.asked));
+    Bench bench(RulesOf(StrCat("tasks:\n  - task_id: a\n    trigger: {cron: \"0 2 * * *\", timezone: UTC, ",
+                               row.window, "}\n    idempotency: {business_key: \"a:{business_date}\"}\n",
+                               "    execution: {noop: {}}\n")));
+    bench.clock.wall = *ParseUtc(row.asked);
+    bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, true, true});
+    bench.Settle();
+    EXPECT_EQ(bench.answers.back().body.Get("key").AsString(), StrCat("a:", row.day, "#m1"));
+    ASSERT_EQ(bench.disk->audit.size(), 1u);
+    EXPECT_EQ(bench.disk->audit.begin()->second.detail, "") << "nothing stood in its way";
+  }
+}
+
 }  // namespace
 }  // namespace duecourse

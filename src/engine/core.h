@@ -53,6 +53,7 @@ class EngineCore {
   // Answers to people, and the row that says who did what.
   void Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body);
   void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);
+  std::string StartAgainText(const Run& run) const;
   // ... to the person whose question this run answers; that a run has what is asked for, or is over.
   void RefuseAsked(OpenRun& open, Reason reason, const std::string& text);
   void RefuseKnown(const Request& request, const PlannedReply& known, const std::string& what);

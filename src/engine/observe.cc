@@ -291,6 +291,8 @@ static std::string NeverRan(EngineCore& core, const OpenRun& open, const TaskCon
 // key would not be it.
 static std::string HelpFor(const Run& run, const TaskCondition& condition, const Task* upstream) {
   const std::string rerun = StrCat("duecourse manual rerun ", run.id);
+  if (run.state == RunState::kManualRequired && !run.key)
+    return StrCat("duecourse manual resolve ", run.id, " --reason \"why\"");
   if (run.state == RunState::kManualRequired) return StrCat(rerun, " --reason \"why\"");
   const bool allowed = upstream != nullptr && upstream->rule().supersede != Supersede::kNever;
   if (!IsFinal(run.state) || condition.key || !run.key || !allowed) return "";

@@ -257,9 +257,7 @@ Force ForceOf(bool forced) {
 void EngineState::TriggerOpen(const Request& request, OpenRun& open, bool forced) {
   if (open.run.state == RunState::kManualRequired) {
     Refuse(request, Reason::kAwaitingPerson,
-           StrCat("run ", open.run.id, " waits for a person; use: ", options.program, " manual rerun ",
-                  open.run.id, " --reason \"why\""),
-           open.run.id);
+           StrCat("run ", open.run.id, " waits for a person; use: ", StartAgainText(open.run)), open.run.id);
     return;
   }
   if (open.run.state == RunState::kRunning || open.flight != OpenRun::Flight::kNone || open.asked) {
@@ -294,6 +292,20 @@ static Window ExtraWindow(const Task& task, size_t value, Instant now) {
   return window;
 }
 
+// Beside the schedule it is for the day on which it is asked for, as an occurrence due then would be; not for
+// tomorrow, although only tomorrow's window is still to open.
+static Occurrence ExtraOccurrence(const Task& task, size_t value, Instant now, const ServerConfig& config) {
+  const Zone& zone = ScheduleOf(task.rule(), value).zone;
+  const CivilDay today = zone.ToLocal(now).civil.day;
+  Occurrence occurrence = OccurrenceAt(task, value, now, config);
+  const std::optional<int32_t>& start = task.rule().trigger.window.start;
+  if (!start || occurrence.window.day <= today) return occurrence;
+  const Occurrence of_today = OccurrenceAt(task, value, zone.Lookup({today, *start}).first, config);
+  occurrence.business_date = of_today.business_date;
+  occurrence.business_date_known = of_today.business_date_known;
+  return occurrence;
+}
+
 // What a person asks for and no row says: an occurrence before its time or after it was counted, one beside
 // the schedule.
 void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
@@ -308,10 +320,14 @@ void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
   run.extra = trigger.extra;
   run.origin = trigger.extra ? TriggerKind::kManual : TriggerKind::kSchedule;
   run.identity = trigger.extra ? StrCat("manual/", run.id) : StrCat("cron/", FormatUtc(due));
-  Occurrence occurrence = OccurrenceAt(task, lane.value, due, rules->config);
+  Occurrence occurrence = trigger.extra ? ExtraOccurrence(task, lane.value, due, rules->config)
+                                        : OccurrenceAt(task, lane.value, due, rules->config);
+  if (trigger.extra && trigger.date) {  // its key is of that date, too
+    occurrence.business_date = *trigger.date;
+    occurrence.business_date_known = true;
+  }
   run.business_date = occurrence.business_date;
   if (trigger.extra) {
-    run.business_date = trigger.date.value_or(occurrence.business_date);
     const Window window = ExtraWindow(task, lane.value, now);
     run.window_opens = window.opens;
     run.window_ends = window.ends;
@@ -323,7 +339,8 @@ void EngineState::PlanByHand(const Request& request, size_t index, Instant due,
   }
   run.key = trigger.extra ? StrCat(*key, "#m1") : *key;
   Force force = ForceOf(trigger.force);
-  if (trigger.extra) force.time = true;  // its time is when it is asked for
+  force.time = force.time || trigger.extra;
+  force.beside = trigger.extra;
   AskByHand(request, std::move(run), force);
 }
 

@@ -234,8 +234,15 @@ class Story {
     if (run.next_at) Add(StrCat("  next: ", Again(run)));
     if (run.state == RunState::kManualRequired) {
       Add(StrCat("  next: nothing until a person acts: duecourse manual ",
-                 gone_ ? "resolve | skip " : "claim | rerun | resolve | skip ", run.id,
-                 " --by NAME --reason \"…\""));
+                 gone_      ? "resolve | skip "
+                 : !run.key ? "claim | resolve | skip "
+                            : "claim | rerun | resolve | skip ",
+                 run.id, " --by NAME --reason \"…\""));
+      if (!gone_ && !run.key)
+        Add(StrCat(
+            "  it has no key, so it cannot be started: mend what its key is made of, then duecourse trigger ",
+            run.task, run.value.empty() ? "" : StrCat(" --value ", run.value), " --extra --date ",
+            FormatDay(run.business_date)));
     }
     if (!run.superseded_by.empty()) Add(StrCat("  it gave way to run ", run.superseded_by));
     if (!run.supersedes.empty()) Add(StrCat("  it repeats run ", run.supersedes));
