@@ -247,6 +247,7 @@ DrawnEnding DrawEnding(Random& random) {
   constexpr RunState kWaiting[] = {RunState::kScheduled, RunState::kRetrying, RunState::kCatchupWaiting};
   run.state = RunState::kRunning;
   run.before_claim = kWaiting[random.Between(0, 2)];
+  if (OneIn(random, 2)) run.next_at = Near(random);
   run.before_manual = OneIn(random, 2) ? RunState::kManualRequired : kWaiting[random.Between(0, 2)];
   run.counted = static_cast<int>(random.Between(1, drawn.retry.max_total_attempts));
   run.uncounted = static_cast<int>(random.Between(0, kUncountedMax - 1));
@@ -326,6 +327,16 @@ TEST(RecoverProperty, WhateverTheEndingTheNextStepKeepsTheGuarantees) {
         (f.request_unanswered && (f.outcome == Outcome::kFailed || f.outcome == Outcome::kTimedOut));
     if (unknown && f.on_lost == OnLost::kHold) {
       EXPECT_EQ(next.next, RunState::kManualRequired) << where;
+    }
+    // Automation goes on after a person's attempt only with a pause, and never over a refusal.
+    const bool started_by_hand_waits = f.manual_attempt && (waits || next.next == RunState::kScheduled);
+    if (started_by_hand_waits) {
+      ASSERT_TRUE(next.next_at.has_value()) << where;
+      EXPECT_GT(*next.next_at, f.now) << where;
+      EXPECT_TRUE(!f.retry_after || *next.next_at >= f.now + *f.retry_after) << where;
+      EXPECT_FALSE(f.failure_class == FailureClass::kBusiness && f.outcome == Outcome::kFailed &&
+                   !f.draining_stop)
+          << where;
     }
     const bool free = f.outcome == Outcome::kNotReady || f.outcome == Outcome::kNotStarted;
     EXPECT_EQ(next.counted, free && !f.manual_attempt ? drawn.run.counted - 1 : drawn.run.counted) << where;

@@ -16,6 +16,7 @@ struct Step {
   bool catchup = false;
   Instant at;
   Ladder ladder;
+  bool asked_to_wait = false;  // the ladder alone would come sooner
 };
 
 Recovery Unchanged(const RecoverFacts& facts) {
@@ -41,21 +42,30 @@ Recovery Person(const RecoverFacts& facts, Reason reason, const char* because) {
 
 constexpr const char* kHold = "the rule says on_lost: hold";
 constexpr const char* kCapReached = "max_total_attempts is reached";
+constexpr const char* kBusiness = "its class is business, which is not tried again";
+constexpr const char* kAskedToWait = "it asked for a longer wait (Retry-After), which moves the next attempt";
 
 bool Waits(RunState state) {
   return state == RunState::kScheduled || state == RunState::kRetrying || state == RunState::kCatchupWaiting;
 }
 
+// Never sooner than it asked for.
+Instant Heed(const RecoverFacts& facts, Instant at) {
+  return facts.retry_after ? std::max(at, facts.now + *facts.retry_after) : at;
+}
+
 // A person's attempt that did not succeed changes nothing: the run stands where it stood, with the instant it
-// had.
+// had. Where none is ahead automation leaves it a pause, for the person saw it fail a moment ago.
 Recovery PutBack(const RecoverFacts& facts, Reason reason) {
   const RunState before = facts.run->before_manual;
   CHECK(Waits(before) || before == RunState::kManualRequired);
   Recovery result = Ends(facts, before, reason);
   result.lost_rerun = facts.run->next_lost_rerun;
-  const bool has_instant = before == RunState::kRetrying || before == RunState::kCatchupWaiting;
-  if (Waits(before)) result.next_at = facts.run->next_at;
-  if (has_instant && !result.next_at) result.next_at = facts.now + facts.check_interval;
+  if (!Waits(before)) return result;
+  const Instant had = facts.run->next_at.value_or(kLongAgo);
+  const Instant at = had > facts.now ? had : facts.now + facts.check_interval;
+  result.next_at = Heed(facts, at);
+  if (*result.next_at > at) result.because = kAskedToWait;
   return result;
 }
 
@@ -77,9 +87,9 @@ Recovery Uncounted(const RecoverFacts& facts) {
   }
   result.lost_rerun = run.next_lost_rerun;
   const bool at_once = facts.outcome == Outcome::kNotStarted && run.uncounted == 0;
-  Instant at = at_once ? facts.now : facts.now + facts.check_interval;
-  if (facts.retry_after) at = std::max(at, facts.now + *facts.retry_after);
-  result.next_at = at;
+  const Instant at = at_once ? facts.now : facts.now + facts.check_interval;
+  result.next_at = Heed(facts, at);
+  if (*result.next_at > at) result.because = kAskedToWait;
   return result;
 }
 
@@ -89,6 +99,7 @@ Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
   Recovery result = Ends(facts, step.catchup ? RunState::kCatchupWaiting : RunState::kRetrying, reason);
   result.ladder = step.ladder;
   Instant at = step.at;
+  if (step.asked_to_wait) result.because = kAskedToWait;
   const Breaker* breaker = facts.breaker;
   if (breaker != nullptr && breaker->open && breaker->until && *breaker->until > at) {
     at = *breaker->until;
@@ -104,6 +115,10 @@ Recovery Place(const RecoverFacts& facts, const Step& step, Reason reason) {
   const Instant limit = step.catchup ? std::min(facts.ends, facts.max_delay_end) : facts.ends;
   if (at >= limit) {
     const bool by_delay = limit < facts.ends;
+    if (step.asked_to_wait && step.at >= limit)
+      return Person(facts, by_delay ? Reason::kExceededMaxDelay : Reason::kExceededWindow,
+                    by_delay ? "it asked for a wait (Retry-After) that ends after max_delay"
+                             : "it asked for a wait (Retry-After) that ends after the window");
     return Person(facts, by_delay ? Reason::kExceededMaxDelay : Reason::kExceededWindow,
                   by_delay ? "the next attempt would come after max_delay"
                            : "the next attempt would come after the window's end");
@@ -143,8 +158,8 @@ std::optional<Step> NextStep(const RecoverFacts& facts) {
     return std::nullopt;
   }
   if (!step.catchup) delay = delay + std::clamp(facts.jitter, Millis{0}, std::max(retry.jitter, Millis{0}));
-  step.at = facts.now + delay;
-  if (facts.retry_after) step.at = std::max(step.at, facts.now + *facts.retry_after);
+  step.at = Heed(facts, facts.now + delay);
+  step.asked_to_wait = step.at > facts.now + delay;
   return step;
 }
 
@@ -167,7 +182,7 @@ Recovery Lost(const RecoverFacts& facts) {
   const Run& run = *facts.run;
   if (run.counted >= facts.retry->max_total_attempts)
     return Person(facts, Reason::kAttemptsExhausted, kCapReached);
-  const Step again = {run.before_claim == RunState::kCatchupWaiting, facts.now, run.ladder};
+  const Step again = {run.before_claim == RunState::kCatchupWaiting, facts.now, run.ladder, false};
   Recovery result = Place(facts, again, Reason::kAttemptLost);
   result.lost_rerun = result.next != RunState::kManualRequired;
   return result;
@@ -178,9 +193,9 @@ Recovery Failed(const RecoverFacts& facts) {
   if (facts.timed_out_manual && facts.outcome == Outcome::kTimedOut)
     return Person(facts, Reason::kFailed, "the rule says on_timeout: manual");
   const bool business = facts.failure_class == FailureClass::kBusiness;
+  const bool goes_on = !facts.manual_attempt || Waits(facts.run->before_manual);
+  if (business && goes_on) return Person(facts, Reason::kBusinessError, kBusiness);
   if (facts.manual_attempt) return PutBack(facts, business ? Reason::kBusinessError : Reason::kFailed);
-  if (business)
-    return Person(facts, Reason::kBusinessError, "its class is business, which is not tried again");
   if (facts.run->counted >= facts.retry->max_total_attempts)
     return Person(facts, Reason::kAttemptsExhausted, kCapReached);
   if (facts.breaker_manual)

@@ -238,6 +238,27 @@ TEST(Recover, RetryAfterAndJitterOnlyMakeAWaitLonger) {
   });
 }
 
+TEST(Recover, AWaitThatWasAskedForIsNamedWhereItDecides) {
+  const struct {
+    Millis asked;
+    Instant ends;
+    const char* because;
+  } rows[] = {
+      {Seconds(1), kNoon + Hours(2), ""},
+      {Seconds(90), kNoon + Hours(2),
+       "it asked for a longer wait (Retry-After), which moves the next attempt"},
+      {Seconds(90), kNoon + Seconds(60), "it asked for a wait (Retry-After) that ends after the window"},
+      {Seconds(1), kNoon + Seconds(1), "the next attempt would come after the window's end"},
+  };
+  for (const auto& row : rows) {
+    Case test;
+    test.facts.retry_after = row.asked;
+    test.facts.ends = row.ends;
+    const Recovery recovery = test.Ask();
+    EXPECT_STREQ(recovery.because == nullptr ? "" : recovery.because, row.because);
+  }
+}
+
 TEST(Recover, AnOpenBreakerMovesTheRetryToTheCooldownsEndAndUsesNothingMore) {
   Case test;
   test.breaker.open = true;
@@ -360,73 +381,118 @@ TEST(Recover, ARequestSentAndNotAnsweredIsAPersonsUnderHoldAndRetriedOtherwise) 
   });
 }
 
+void ByHand(Case& c) {
+  c.facts.manual_attempt = true;
+  c.run.before_manual = RunState::kManualRequired;
+}
+
+void ByHandOfRetrying(Case& c) {
+  c.facts.manual_attempt = true;
+  c.run.before_manual = RunState::kRetrying;
+  c.run.next_at = kNoon + Minutes(7);
+  c.run.counted = 10;
+}
+
 TEST(Recover, AFailedAttemptByHandReturnsToWhereTheRunStood) {
-  const auto by_hand = [](Case& c) {
-    c.facts.manual_attempt = true;
-    c.run.before_manual = RunState::kManualRequired;
-  };
-  const auto of_retrying = [](Case& c) {
-    c.facts.manual_attempt = true;
-    c.run.before_manual = RunState::kRetrying;
-    c.run.next_at = kNoon + Minutes(7);
-    c.run.counted = 10;
-  };
   Expect({
-      {"from a person's queue", by_hand, "manual_required failed"},
+      {"from a person's queue", ByHand, "manual_required failed"},
       {"business",
-       [&](Case& c) {
-         by_hand(c);
+       [](Case& c) {
+         ByHand(c);
          c.facts.failure_class = FailureClass::kBusiness;
        },
        "manual_required business_error"},
-      {"of a run that retries, outside the cap", of_retrying, "retrying failed +7m"},
+      {"of a run that retries, outside the cap", ByHandOfRetrying, "retrying failed +7m"},
       {"whose instant nobody kept",
-       [&](Case& c) {
-         of_retrying(c);
+       [](Case& c) {
+         ByHandOfRetrying(c);
          c.run.next_at.reset();
        },
        "retrying failed +30s"},
       {"before it was due",
-       [&](Case& c) {
-         by_hand(c);
+       [](Case& c) {
+         ByHand(c);
          c.run.before_manual = RunState::kScheduled;
        },
-       "scheduled failed"},
+       "scheduled failed +30s"},
       {"not ready",
-       [&](Case& c) {
-         of_retrying(c);
+       [](Case& c) {
+         ByHandOfRetrying(c);
          c.facts.outcome = Outcome::kNotReady;
        },
        "retrying not_ready +7m"},
       {"lost",
-       [&](Case& c) {
-         of_retrying(c);
+       [](Case& c) {
+         ByHandOfRetrying(c);
          c.facts.outcome = Outcome::kLost;
        },
        "retrying attempt_lost +7m"},
       {"lost under hold: automation must not go on",
-       [&](Case& c) {
-         of_retrying(c);
+       [](Case& c) {
+         ByHandOfRetrying(c);
          c.facts.outcome = Outcome::kLost;
          c.facts.on_lost = OnLost::kHold;
        },
        "manual_required attempt_lost"},
       {"success ends the run",
-       [&](Case& c) {
-         of_retrying(c);
+       [](Case& c) {
+         ByHandOfRetrying(c);
          c.facts.outcome = Outcome::kSuccess;
        },
        "success succeeded"},
       {"cancelled",
-       [&](Case& c) {
-         by_hand(c);
+       [](Case& c) {
+         ByHand(c);
          c.facts.outcome = Outcome::kCancelled;
        },
        "skipped cancelled"},
   });
   Case test;
-  of_retrying(test);
+  ByHandOfRetrying(test);
   EXPECT_EQ(test.Ask().counted, 10);
+}
+
+TEST(Recover, AfterAFailedAttemptByHandAutomationWaitsAndRepeatsNoRefusal) {
+  Expect({
+      {"business: automation does not send again what a person just saw refused",
+       [](Case& c) {
+         ByHandOfRetrying(c);
+         c.facts.failure_class = FailureClass::kBusiness;
+       },
+       "manual_required business_error"},
+      {"business, before it was due",
+       [](Case& c) {
+         ByHand(c);
+         c.run.before_manual = RunState::kScheduled;
+         c.facts.failure_class = FailureClass::kBusiness;
+       },
+       "manual_required business_error"},
+      {"whose instant came meanwhile",
+       [](Case& c) {
+         ByHandOfRetrying(c);
+         c.run.next_at = kNoon;
+       },
+       "retrying failed +30s"},
+      {"it asked for more time than there was to the next attempt",
+       [](Case& c) {
+         ByHandOfRetrying(c);
+         c.facts.retry_after = Minutes(9);
+       },
+       "retrying failed +9m"},
+      {"it asked for less",
+       [](Case& c) {
+         ByHandOfRetrying(c);
+         c.facts.retry_after = Minutes(1);
+       },
+       "retrying failed +7m"},
+      {"never started, before it was due",
+       [](Case& c) {
+         ByHand(c);
+         c.run.before_manual = RunState::kScheduled;
+         c.facts.outcome = Outcome::kNotStarted;
+       },
+       "scheduled not_ready +30s"},
+  });
 }
 
 TEST(Recover, CatchUpAvoidsHoursAndTheLadderDoesNot) {

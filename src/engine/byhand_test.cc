@@ -425,5 +425,59 @@ TEST(Engine, BesideTheScheduleTheDayIsThatOnWhichOneAsks) {
   }
 }
 
+TEST(Engine, AfterAFailedAttemptByHandAutomationLeavesAPause) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a", ", depends_on: [f]")));
+  const Instant asked = kDue + Minutes(10);
+  bench.Step(asked);
+  bench.Settle();
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, false, true});
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.End(bench.starts[0], 75);
+  bench.Ask(8, FlagRequest{"f", *ParseDay("2026-03-02"), "", std::nullopt, false});
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u) << "all is ready, and a person saw it fail a moment ago";
+  EXPECT_EQ(bench.Only().state, RunState::kScheduled);
+  EXPECT_EQ(bench.Only().next_at, asked + Seconds(30));
+  bench.RestartInMemory();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  bench.Ask(9, ExplainRequest{"a"});
+  const Json& open = bench.answers.back().body.Get("values").AsArray()[0].Get("open").AsArray()[0];
+  EXPECT_EQ(open.Get("reason").AsString(), "waiting_retry");
+  EXPECT_EQ(open.Get("asked_again_at").AsString(), FormatUtc(asked + Seconds(30)));
+  bench.Step(asked + Seconds(30) - Millis{1});
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 1u);
+  bench.Step(asked + Seconds(30));
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 2u);
+}
+
+TEST(Engine, WhatFailedByHandBeforeItWasDueIsAskedAgainWhenItIsDue) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue - Minutes(30));
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, kDue, false, true});
+  bench.Settle();
+  bench.End(bench.starts[0], 75);
+  bench.Settle();
+  EXPECT_EQ(bench.Only().next_at, kDue);
+  bench.Step(kDue);
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), 2u);
+}
+
+TEST(Engine, WhatIsRefusedByHandIsAPersonsAndIsTold) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue - Minutes(30));
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, kDue, false, true});
+  bench.Settle();
+  bench.End(bench.starts[0], 65);
+  bench.Settle();
+  EXPECT_EQ(bench.Only().state, RunState::kManualRequired);
+  EXPECT_EQ(bench.Only().reason, Reason::kBusinessError);
+  ASSERT_EQ(bench.disk->alerts.size(), 1u);
+  EXPECT_EQ(bench.disk->alerts.begin()->second.event, "manual_required");
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -237,6 +237,9 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
   if (what.outcome == Outcome::kSuccess) after.failures = 0;
   SetState(after, next.next, next.reason, detail);
   after.next_at = next.next_at;
+  // What a person started before it was due is not looked at before that.
+  if (next.next == RunState::kScheduled && next.next_at)
+    after.next_at = std::max({*next.next_at, open.occurrence.starts, open.run.window_opens});
   after.ladder = next.ladder;
   after.counted = next.counted;
   after.uncounted = next.uncounted;
