@@ -142,6 +142,15 @@ void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, 
   } else {
     facts.told = LevelOf(open.task->rule().alerts, AlertRule::Event::kBreakerOpen, 0);
     facts.what = "breaker closed: the trial succeeded";
+    // What ended behind it had no message of its own: nobody is to believe that all is well.
+    const auto waiting = std::count_if(runs.begin(), runs.end(), [&open](const auto& entry) {
+      const Run& run = entry.second->run;
+      return run.task == open.run.task && run.state == RunState::kManualRequired && run.id != open.run.id;
+    });
+    if (waiting > 0) {
+      facts.what += StrCat("; ", waiting, waiting == 1 ? " run waits" : " runs wait", " for a person");
+      facts.next = StrCat("automation goes on; for what waits: ", options.program, " manual list");
+    }
     draft = DraftRecovery(facts);
   }
   if (draft.level == AlertLevel::kNone) return;
