@@ -16,7 +16,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <map>
 
@@ -103,12 +102,16 @@ class Server {
     size_t at = status.ok() ? status->find(name + ":") : std::string::npos;
     return at == std::string::npos ? 0 : std::strtod(status->c_str() + at + name.size() + 1, nullptr) / 1024;
   }
-  // Of all its threads, in nanoseconds: /proc/PID/stat counts in ticks of 10 ms, as much as an idle daemon takes.
+  // Of all its threads, in nanoseconds: /proc/PID/stat counts in ticks of 10 ms, which is as much as an idle
+  // daemon takes in ten seconds.
   double CpuSeconds() const {
-    clockid_t clock{};
-    timespec used{};
-    CHECK(::clock_getcpuclockid(pid_, &clock) == 0 && ::clock_gettime(clock, &used) == 0);
-    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+    double seconds = 0;
+    for (const auto& thread : std::filesystem::directory_iterator(StrCat("/proc/", pid_, "/task"))) {
+      Result<std::string> used = ReadFile(thread.path().string() + "/schedstat", 1u << 10);
+      CHECK(used.ok());
+      seconds += std::strtod(used->c_str(), nullptr) / 1e9;
+    }
+    return seconds;
   }
   double start_ms() const { return start_ms_; }
   std::unique_ptr<StoreReader> Reader() const {

@@ -271,8 +271,9 @@ TEST(Tidy, EveryFileKeepsTheConventions) {
   EXPECT_TRUE(all.empty()) << Join(all, "\n");
 }
 
-// The texts of R"sql(…)sql".
-std::vector<std::string> SqlTexts(const std::string& source) {
+// The texts of R"sql(…)sql", one that is joined with the text of a name (`)sql" DC_NAME R"sql(`) as one.
+std::vector<std::string> SqlTexts(const std::string& text) {
+  const std::string source = std::regex_replace(text, std::regex(R"re(\)sql" (DC_\w+) R"sql\()re"), "$1");
   const std::string open = "R\"sql(", close = ")sql\"";
   std::vector<std::string> out;
   for (size_t at = source.find(open); at != std::string::npos; at = source.find(open, at)) {

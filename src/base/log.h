@@ -21,6 +21,7 @@ class Log {
  public:
   // Writes to fd (not owned). The clock must outlive the log.
   Log(const Clock& clock, int fd, LogLevel least) : clock_(clock), fd_(fd), least_(least) {}
+  LogLevel least() const { return least_; }
   // {"time":…,"level":…,"event":…, fields…}
   void Write(LogLevel level, std::string_view event, Json fields = Json::MakeObject());
   void Debug(std::string_view event, Json fields = Json::MakeObject()) { Write(LogLevel::kDebug, event, std::move(fields)); }

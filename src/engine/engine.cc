@@ -86,12 +86,6 @@ void EngineState::Step(std::vector<Event> events) {
 void EngineState::Handle(Event event) {
   if (auto* ended = std::get_if<AttemptEnded>(&event)) {
     OnEnded(ended->ref, std::move(ended->ending));
-  } else if (auto* started = std::get_if<AttemptStarted>(&event)) {
-    Say(LogLevel::kInfo, "attempt_started",
-        Json::MakeObject()
-            .Set("run", started->ref.run_id)
-            .Set("attempt", started->ref.attempt)
-            .Set("process", started->process));
   } else if (auto* inspected = std::get_if<AttemptInspected>(&event)) {
     OnInspected(inspected->inspection);
   } else if (auto* probe = std::get_if<ProbeReplied>(&event)) {

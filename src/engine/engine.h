@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "engine/events.h"
 
@@ -27,6 +28,7 @@ struct EngineOptions {
   std::string boot_id;
   std::string host_zone;              // shown beside a rule's zone, never used
   std::string program = "duecourse";  // named in messages that say what to type
+  LogLevel log_least = LogLevel::kDebug;  // lines below it are not even made
 };
 
 // An occurrence found at most this long after its due instant is late, not missed.

@@ -84,10 +84,6 @@ struct ClockLeapt {
 struct ProbeReplied {
   ProbeAnswer answer;
 };
-struct AttemptStarted {
-  AttemptRef ref;
-  std::string process;
-};
 struct AttemptEnded {
   AttemptRef ref;
   Ending ending;
@@ -113,7 +109,7 @@ struct RulesOffered {
 struct DrainAsked {};  // SIGTERM: no new plans or claims; running attempts finish
 struct StopNow {};     // the drain's time is over: end what still runs, as lost
 using Event =
-    std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptStarted, AttemptEnded, AttemptInspected,
+    std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptEnded, AttemptInspected,
                  AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow, ClockLeapt>;
 
 // ---- effects

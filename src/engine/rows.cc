@@ -95,6 +95,7 @@ static Json DetailJson(const std::string& detail) {
 }
 
 void EngineState::LogDecision(const DecisionRow& row) {
+  if (options.log_least > LogLevel::kInfo) return;
   Json line = Json::MakeObject();
   line.Set("task_id", row.task).Set("business_key", row.key).Set("target_date", FormatDay(row.business_date));
   line.Set("decision", row.decision)

@@ -28,6 +28,7 @@ void EngineState::StartAttempt(OpenRun& open) {
 
 // Each attempt's line carries the rule's zone, the planned instant in both, and the next due.
 void EngineState::LogStart(const OpenRun& open) {
+  if (options.log_least > LogLevel::kInfo) return;
   const Zone& zone = ScheduleOf(open.task->rule(), open.value).zone;
   Json line = Json::MakeObject();
   line.Set("task_id", open.run.task).Set("run", open.run.id).Set("business_key", open.run.key.value_or(""));

@@ -65,7 +65,7 @@ struct Inspection {
 };
 
 struct ExecSink {
-  std::function<void(AttemptRef, std::string process)> started;  // "pid 4711"
+  std::function<void(const AttemptRef&, const std::string& process)> started;  // "pid 4711"
   std::function<void(AttemptRef, Ending)> ended;                 // exactly once for each Start
   std::function<void(Inspection)> inspected;
 };

@@ -108,6 +108,7 @@ Status Daemon::Start() {
   engine.incarnation = incarnation_;
   engine.boot_id = boot_id_;
   engine.host_zone = HostZoneName();
+  engine.log_least = log_.least();
   engine_ = std::make_unique<Engine>(engine, set, RandomSeed());
   last_step_ms_.store(MonotonicMicros() / 1000);
   thread_ =
@@ -120,8 +121,10 @@ Status Daemon::Start() {
 void Daemon::StartWorkers() {
   std::shared_ptr<const RuleSet> set = rules();
   ExecSink exec;
-  exec.started = [this](AttemptRef ref, std::string process) {
-    inputs_.PushSoon(Event(AttemptStarted{std::move(ref), std::move(process)}));
+  exec.started = [this](const AttemptRef& ref, const std::string& process) {
+    if (log_.least() > LogLevel::kInfo) return;
+    log_.Info("attempt_started",
+              Json::MakeObject().Set("run", ref.run_id).Set("attempt", ref.attempt).Set("process", process));
   };
   exec.ended = [this](AttemptRef ref, Ending ending) {
     inputs_.PushSoon(Event(AttemptEnded{std::move(ref), std::move(ending)}));
