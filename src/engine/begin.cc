@@ -292,6 +292,8 @@ void EngineState::AdoptRunning(OpenRun& open) {
   open.rules = old->second->rules;
   open.task = old->second->task;
   open.occurrence = old->second->occurrence;
+  open.run.window_opens = old->second->run.window_opens;  // of the rule it was claimed with, too
+  open.run.window_ends = old->second->run.window_ends;
   open.claim_kind = old->second->claim_kind;
   if (!old->second->finishing) open.failures = old->second->failures;
   open.killed = old->second->killed;

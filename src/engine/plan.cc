@@ -287,7 +287,7 @@ std::string EngineCore::DownText() const {
 }
 
 void EngineCore::NoteDowntime(Instant from) {
-  if (from <= kLongAgo || from >= now - kLateGrace) return;
+  if (from <= kLongAgo || from >= now) return;
   down_from = from;
   down_until = now;
 }

@@ -337,5 +337,84 @@ TEST(ClockBack, AnOpenBreakerWaitsNoLongerThanItsCooldown) {
   EXPECT_GT(bench.starts.size(), before);
 }
 
+std::string KillsAtEnd(const char* ends) {
+  return StrCat(
+      "tasks:\n  - task_id: a\n    trigger: {cron: \"0 8 * * *\", timezone: UTC, window_start: \"08:00\", ",
+      "window_end: \"", ends, "\", lease: {ttl: 1h, heartbeat: 7m}}\n",
+      "    idempotency: {business_key: \"a:{business_date}\"}\n",
+      "    execution: {noop: {}, timeout: 3h, kill_at_window_end: true}\n");
+}
+
+// What has to be done at an instant is done at it, whatever the heartbeats.
+void ExpectKilledAtTheEnd(Bench& bench) {
+  const Instant ends = kDue + Hours(1);
+  EXPECT_LE(bench.engine->NextTimer(), ends);
+  bench.Step(ends - Millis{1});
+  bench.Settle();
+  EXPECT_TRUE(bench.kills.empty());
+  EXPECT_EQ(bench.engine->NextTimer(), ends);
+  bench.Step(ends);
+  bench.Settle();
+  ASSERT_EQ(bench.kills.size(), 1u);
+  EXPECT_EQ(bench.kills[0].why, KillWhy::kWindowEnd);
+}
+
+TEST(Engine, KillAtWindowEndIsAtTheEndAlsoWhereNoHeartbeatComesBefore) {
+  Bench bench(RulesOf(KillsAtEnd("09:00")));
+  bench.Step(kDue + Minutes(56));
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  ExpectKilledAtTheEnd(bench);
+}
+
+TEST(Engine, KillAtWindowEndHoldsAfterAResyncAndIsOfTheRuleTheAttemptStartedUnder) {
+  for (const char* ends : {"10:00", "08:30"}) {
+    SCOPED_TRACE(ends);
+    Bench bench(RulesOf(KillsAtEnd("09:00")));
+    bench.Step(kDue);
+    bench.Settle();
+    bench.Reload(KillsAtEnd(ends));
+    bench.Settle();
+    bench.Resync(true);
+    bench.Settle();
+    ExpectKilledAtTheEnd(bench);
+  }
+}
+
+TEST(Engine, WhatAPersonStartsAfterTheWindowIsNotKilledAtItsEnd) {
+  Bench bench(RulesOf(KillsAtEnd("09:00")));
+  bench.Step(kDue + Hours(2));
+  bench.Ask(7, TriggerRequest{"a", "", std::nullopt, std::nullopt, true, false});
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.Step(kDue + Hours(2) + Minutes(30));
+  bench.Settle();
+  EXPECT_TRUE(bench.kills.empty());
+}
+
+TEST(Engine, AShortDowntimeIsNamedWhereAWholeWindowFellIntoIt) {
+  Bench bench(RulesOf(
+      "tasks:\n  - task_id: a\n    trigger: {every: 1s, anchor: \"2026-03-02T00:00:00Z\", timezone: UTC, "
+      "window_end: +1s, on_window_end: missed}\n"
+      "    idempotency: {business_key: \"a:{scheduled_at}\"}\n    execution: {noop: {}}\n"));
+  bench.Step(kStart + Seconds(1));
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.End(bench.starts[0]);
+  bench.Settle();
+  bench.clock.wall = kStart + Seconds(10);
+  bench.RestartInMemory();
+  int missed = 0;
+  for (const auto& [id, kept] : bench.disk->runs) {
+    if (kept.run.state != RunState::kMissed) continue;
+    ++missed;
+    EXPECT_NE(kept.run.detail.find("the scheduler was down from 2026-03-02T07:59:01+00:00 to "
+                                   "2026-03-02T07:59:10+00:00"),
+              std::string::npos)
+        << kept.run.detail;
+  }
+  EXPECT_EQ(missed, 8);
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -4,6 +4,14 @@
 
 namespace duecourse {
 
+// When the rule ends an attempt that runs. What a person started after the window's end was meant to run all
+// the same.
+static Instant KillInstant(const OpenRun& open) {
+  const bool kills = open.executing && open.task != nullptr &&
+                     open.task->rule().execution.kill_at_window_end && open.claimed_at < open.run.window_ends;
+  return kills ? open.run.window_ends : kNever;
+}
+
 void EngineState::StartAttempt(OpenRun& open) {
   open.killed.reset();
   open.ending_cause.clear();
@@ -13,7 +21,7 @@ void EngineState::StartAttempt(OpenRun& open) {
   open.executing = true;
   SetStuckLimit(open);
   open.renew_at = now + open.task->rule().trigger.lease_heartbeat;
-  ArmRun(open, kNever);
+  ArmRun(open, KillInstant(open));
   LogStart(open);
   if (problem.empty()) {
     Emit(AttemptStart{std::move(start)});
@@ -71,15 +79,10 @@ void EngineState::OnRunningTimer(OpenRun& open) {
     }
     open.renew_at = open.executing ? now + open.task->rule().trigger.lease_heartbeat : kNever;
   }
-  Instant next = kNever;
-  if (open.executing && open.task != nullptr && open.task->rule().execution.kill_at_window_end) {
-    if (open.run.window_ends <= now) {
-      KillAttempt(open, KillWhy::kWindowEnd, "its window ended and the rule says kill_at_window_end");
-    } else {
-      next = open.run.window_ends;
-    }
-  }
-  ArmRun(open, next);
+  const Instant kill = KillInstant(open);
+  if (kill <= now)
+    KillAttempt(open, KillWhy::kWindowEnd, "its window ended and the rule says kill_at_window_end");
+  ArmRun(open, kill <= now ? kNever : kill);
 }
 
 }  // namespace duecourse
