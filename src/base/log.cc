@@ -59,7 +59,8 @@ std::string Log::LineOf(LogLevel level, std::string_view event, const Json& fiel
 }
 
 // False where there was no room for all of it. The descriptor may be shared with others, so it stays blocking
-// (O_NONBLOCK would be theirs, too); a piece of PIPE_BUF does not block where poll(2) says that there is room.
+// (O_NONBLOCK would be theirs, too); a piece of PIPE_BUF does not block where poll(2) says that there is
+// room.
 bool Log::WriteLine(std::string_view line) {
   constexpr int kPatienceMs = 100;
   const size_t size = line.size();
@@ -85,8 +86,11 @@ void Log::Write(LogLevel level, std::string_view event, Json fields) {
   std::string line = LineOf(level, event, fields);
   MutexLock lock(mutex_);
   if (lost_ > 0) {
-    Json lost = Json::MakeObject().Set("lines", lost_).Set(
-        "why", "the log could not be written, or nobody read it; what happened meanwhile is in the store");
+    Json lost =
+        Json::MakeObject()
+            .Set("lines", lost_)
+            .Set("why",
+                 "the log could not be written, or nobody read it; what happened meanwhile is in the store");
     line = StrCat(cut_ ? "\n" : "", LineOf(LogLevel::kWarning, "log_lines_lost", lost), line);
   }
   lost_ = WriteLine(line) ? 0 : lost_ + 1;

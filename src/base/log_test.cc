@@ -95,8 +95,7 @@ TEST_F(LogTest, ALogThatNobodyReadsStopsNobodyAndSaysWhatWasLost) {
   take();
   ASSERT_EQ(lines.size(), 4u);  // the rest of the cut one is never written: a new line ends it
   EXPECT_EQ(lines[0], "");
-  EXPECT_NE(lines[1].find(StrCat("\"log_lines_lost\",\"lines\":", kLines - 1)),
-            std::string::npos)
+  EXPECT_NE(lines[1].find(StrCat("\"log_lines_lost\",\"lines\":", kLines - 1)), std::string::npos)
       << lines[1];
   EXPECT_NE(lines[2].find("\"after\""), std::string::npos);
   lines.clear();

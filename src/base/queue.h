@@ -50,9 +50,9 @@ class Queue {
     not_empty_.NotifyOne();
     return true;
   }
-  // Everything there is, waiting at most wait_ms real milliseconds for the first (negative: without bound; 0: not at all).
-  // What can wait then comes together for up to gather_ms more, but not beyond wait_ms in all, and only until
-  // something comes that cannot, or enough.
+  // Everything there is, waiting at most wait_ms real milliseconds for the first (negative: without bound; 0:
+  // not at all). What can wait then comes together for up to gather_ms more, but not beyond wait_ms in all,
+  // and only until something comes that cannot, or enough.
   std::vector<T> TakeAll(int64_t wait_ms, int64_t gather_ms = 0, size_t enough = SIZE_MAX) {
     MutexLock lock(mutex_);
     const int64_t begin_us = gather_ms > 0 ? MonotonicMicros() : 0;
@@ -109,7 +109,7 @@ class Queue {
   CondVar not_full_;
   std::deque<T> items_ GUARDED_BY(mutex_);
   bool gathering_ GUARDED_BY(mutex_) = false;
-  size_t enough_ GUARDED_BY(mutex_) = 0;  // of what whoever gathers waits for
+  size_t enough_ GUARDED_BY(mutex_) = 0;    // of what whoever gathers waits for
   bool urgent_ GUARDED_BY(mutex_) = false;  // something is in it that does not wait for others
   bool closed_ GUARDED_BY(mutex_) = false;
 };

@@ -28,7 +28,8 @@ TEST(Queue, NothingIsGatheredWhereSomethingUrgentCameBefore) {
   queue.PushSoon(2);
   EXPECT_EQ(queue.TakeAll(kPatienceMs, kPatienceMs), (std::vector<int>{1, 2}));
   queue.PushSoon(3);
-  EXPECT_EQ(queue.TakeAll(kPatienceMs, 1), std::vector<int>{3});  // nothing urgent any more: its time runs out
+  EXPECT_EQ(queue.TakeAll(kPatienceMs, 1),
+            std::vector<int>{3});  // nothing urgent any more: its time runs out
   queue.PushSoon(4);
   EXPECT_EQ(queue.TakeAll(1, kPatienceMs), std::vector<int>{4});  // no longer than the wait in all
 }

@@ -108,9 +108,8 @@ struct RulesOffered {
 };
 struct DrainAsked {};  // SIGTERM: no new plans or claims; running attempts finish
 struct StopNow {};     // the drain's time is over: end what still runs, as lost
-using Event =
-    std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptEnded, AttemptInspected,
-                 AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow, ClockLeapt>;
+using Event = std::variant<StoreReplied, StoreTrouble, ProbeReplied, AttemptEnded, AttemptInspected,
+                           AlertAnswered, Requested, RulesOffered, DrainAsked, StopNow, ClockLeapt>;
 
 // ---- effects
 struct StoreBatch {  // committed as one, or kept and tried again until it is

@@ -137,7 +137,8 @@ void CommandRunner::CleanUp() {
   const std::vector<bool> gone = finisher_.EndLeftovers(children);
   for (size_t i = 0; i < children.size(); ++i) {
     if (gone[i]) {
-      pool_.PostEnding(MakeJob([this, child = std::move(children[i])]() mutable { Report(std::move(child)); }));
+      pool_.PostEnding(
+          MakeJob([this, child = std::move(children[i])]() mutable { Report(std::move(child)); }));
     } else {
       watch_.AfterReal(kAgainUs, MakeJob([this, child = std::move(children[i])]() mutable {
                          PostCleanUp(std::move(child));

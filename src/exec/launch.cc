@@ -238,9 +238,11 @@ std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prep
   ProgramPlace place = FindProgram(request.argv[0], path, prepared.cwd_path);
   if (place.found == ProgramPlace::Found::kNotFound) {
     const bool has_folder = request.argv[0].find('/') != std::string::npos;
-    return ExitEnding(kExitNotFound,
-                      StrCat("command not found: ", request.argv[0], " (looked in ",
-                             has_folder ? AbsolutePath(JoinPath(prepared.cwd_path, request.argv[0])) : std::string(path), ")"));
+    return ExitEnding(
+        kExitNotFound,
+        StrCat("command not found: ", request.argv[0], " (looked in ",
+               has_folder ? AbsolutePath(JoinPath(prepared.cwd_path, request.argv[0])) : std::string(path),
+               ")"));
   }
   if (place.found == ProgramPlace::Found::kNotExecutable) {
     return ExitEnding(kExitNotExecutable, StrCat("not executable: ", place.path));

@@ -168,8 +168,8 @@ std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan) {
   if (helped) helper = HelperArguments(plan);
   Spawned spawned;
   spawned.birth.earliest = TicksNow();
-  error = actions.Run(&spawned.pid, helped ? plan.helper_program : plan.program,
-                      helped ? helper : plan.argv, plan.environment);
+  error = actions.Run(&spawned.pid, helped ? plan.helper_program : plan.program, helped ? helper : plan.argv,
+                      plan.environment);
   spawned.birth.latest = TicksNow();
   if (error != 0) return SpawnFault{error, helped ? "helper" : "exec"};
   if (helped) {

@@ -13,9 +13,10 @@ namespace duecourse {
 // In the header of the file, so that a foreign database is told from ours: "DueC".
 inline constexpr int64_t kApplicationId = 0x44756543;
 
-// Open runs and those in manual_required: what the index run_open holds. Whoever reads by that index says it word for
-// word. A chain of OR, not IN (...): SQLite makes a table for such a list, and another for each condition of an index
-// or a check that has one, in every statement that writes a row: half of what writing a run took (./dev bench store).
+// Open runs and those in manual_required: what the index run_open holds. Whoever reads by that index says it
+// word for word. A chain of OR, not IN (...): SQLite makes a table for such a list, and another for each
+// condition of an index or a check that has one, in every statement that writes a row: half of what writing a
+// run took (./dev bench store).
 #define DC_OPEN_STATES                                                                            \
   "(state = 'scheduled' OR state = 'running' OR state = 'retrying' OR state = 'catchup_waiting' " \
   "OR state = 'manual_required')"

@@ -112,7 +112,8 @@ TEST_F(SqliteOpen, ANewerSchemaIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(LastFault(), StoreFault::Kind::kSchemaTooNew);
 }
 
-// As the first schema had it. Every reader of open runs names the index, so none could read without the new one.
+// As the first schema had it. Every reader of open runs names the index, so none could read without the new
+// one.
 TEST_F(SqliteOpen, AStoreOfTheFirstSchemaIsBroughtForward) {
   ASSERT_TRUE(Open(/*init=*/true).ok());
   Plan("r-open", "open-key", RunState::kManualRequired);
