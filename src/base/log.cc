@@ -58,25 +58,36 @@ std::string Log::LineOf(LogLevel level, std::string_view event, const Json& fiel
   return Redact(line.Dump()) + "\n";
 }
 
+// A burst may fill the pipe of one who reads; but where he is slow for long, lines are lost, not the writers' time.
+bool Log::AwaitRoom() {
+  constexpr int64_t kSecondUs = 1'000'000;
+  constexpr int64_t kPatienceUs = 100'000;
+  const int64_t begin_us = MonotonicMicros();
+  if (second_us_ == 0 || begin_us - second_us_ >= kSecondUs) {
+    second_us_ = begin_us;
+    patience_us_ = kPatienceUs;
+  }
+  pollfd room{fd_, POLLOUT, 0};
+  const int ready = ::poll(&room, 1, static_cast<int>(patience_us_ / 1000));
+  patience_us_ = std::max<int64_t>(0, patience_us_ - (MonotonicMicros() - begin_us));
+  return ready != 0;
+}
+
 // False where there was no room for all of it. The descriptor may be shared with others, so it stays blocking
 // (O_NONBLOCK would be theirs, too); a piece of PIPE_BUF does not block where poll(2) says that there is
 // room.
 bool Log::WriteLine(std::string_view line) {
-  constexpr int kPatienceMs = 100;
   const size_t size = line.size();
   while (!line.empty()) {
-    pollfd room{fd_, POLLOUT, 0};
-    const int ready = ::poll(&room, 1, stalled_ ? 0 : kPatienceMs);
-    ssize_t n = ready == 0 ? -1 : ::write(fd_, line.data(), std::min<size_t>(line.size(), PIPE_BUF));
-    if (n < 0 && ready != 0 && errno == EINTR) continue;
+    const bool room = AwaitRoom();
+    const ssize_t n = room ? ::write(fd_, line.data(), std::min<size_t>(line.size(), PIPE_BUF)) : -1;
+    if (n < 0 && room && errno == EINTR) continue;
     if (n < 0) {
-      stalled_ = ready == 0 || errno == EAGAIN;
       cut_ = cut_ || line.size() < size;
       return false;
     }
     line.remove_prefix(static_cast<size_t>(n));
   }
-  stalled_ = false;
   cut_ = false;
   return true;
 }

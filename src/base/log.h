@@ -32,14 +32,16 @@ class Log {
  private:
   std::string LineOf(LogLevel level, std::string_view event, const Json& fields) const;
   bool WriteLine(std::string_view line) REQUIRES(mutex_);
+  bool AwaitRoom() REQUIRES(mutex_);
 
   const Clock& clock_;
   int fd_;
   LogLevel least_;
   Mutex mutex_;
-  bool stalled_ GUARDED_BY(mutex_) = false;  // the last line found no room
-  bool cut_ GUARDED_BY(mutex_) = false;      // only a part of it went out
-  int64_t lost_ GUARDED_BY(mutex_) = 0;      // lines, since one last went out
+  int64_t second_us_ GUARDED_BY(mutex_) = 0;    // when the second began that the patience is for
+  int64_t patience_us_ GUARDED_BY(mutex_) = 0;  // how much longer a slow reader is waited for in it
+  bool cut_ GUARDED_BY(mutex_) = false;         // only a part of the last line went out
+  int64_t lost_ GUARDED_BY(mutex_) = 0;         // lines, since one last went out
 };
 
 // A value read through {env: NAME} or {file: PATH}. Redact replaces every registered secret of six bytes or more by "***"

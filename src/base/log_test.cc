@@ -104,6 +104,24 @@ TEST_F(LogTest, ALogThatNobodyReadsStopsNobodyAndSaysWhatWasLost) {
   EXPECT_EQ(lines.size(), 2u);
 }
 
+// One line after the other is read, so that there is room again and again, but never for long.
+TEST_F(LogTest, ASlowReaderSlowsNobodyDown) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  read_ = Fd(ends[0]);
+  write_ = Fd(ends[1]);
+  Log log(clock_, write_.get(), LogLevel::kInfo);
+  const std::string text(4'000, 'x');
+  const int64_t begin_us = MonotonicMicros();
+  std::array<char, 4096> page{};
+  for (int i = 0; i < 100; ++i) {
+    for (int line = 0; line < 3; ++line) log.Info("line", Json().Set("text", text));
+    ASSERT_GT(::read(read_.get(), page.data(), page.size()), 0);
+  }
+  // A tenth of the time at most, and not 100 ms for each line that is lost, which were twenty seconds.
+  EXPECT_LT(MonotonicMicros() - begin_us, 10'000'000);
+}
+
 TEST_F(LogTest, LinesOfManyThreadsNeverMix) {
   const TestFolder scratch;
   const std::string path = scratch.path() + "/lines";
