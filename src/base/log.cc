@@ -58,7 +58,8 @@ std::string Log::LineOf(LogLevel level, std::string_view event, const Json& fiel
   return Redact(line.Dump()) + "\n";
 }
 
-// A burst may fill the pipe of one who reads; but where he is slow for long, lines are lost, not the writers' time.
+// A burst may fill the pipe of one who reads; but where he is slow for long, lines are lost, not the writers'
+// time.
 bool Log::AwaitRoom() {
   constexpr int64_t kSecondUs = 1'000'000;
   constexpr int64_t kPatienceUs = 100'000;
