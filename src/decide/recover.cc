@@ -63,7 +63,8 @@ Recovery PutBack(const RecoverFacts& facts, Reason reason) {
   result.lost_rerun = facts.run->next_lost_rerun;
   if (!Waits(before)) return result;
   const Instant had = facts.run->next_at.value_or(kLongAgo);
-  const Instant at = had > facts.now ? had : facts.now + facts.check_interval;
+  Instant at = had > facts.now ? had : facts.now + facts.check_interval;
+  if (before == RunState::kScheduled) at = std::max(at, facts.opens);
   result.next_at = Heed(facts, at);
   if (*result.next_at > at) result.because = kAskedToWait;
   return result;

@@ -28,6 +28,7 @@ struct RecoverFacts {
   const RetryRule* retry = nullptr;
   OnLost on_lost = OnLost::kRerun;
   Millis check_interval = Seconds(30);
+  Instant opens = kLongAgo;  // due, and its window open: a scheduled run is not looked at before that
   Instant ends;  // of the window
   Instant max_delay_end = kNever;
   const Zone* zone = nullptr;        // for avoid hours

@@ -409,6 +409,13 @@ TEST(Recover, AFailedAttemptByHandReturnsToWhereTheRunStood) {
          c.run.next_at.reset();
        },
        "retrying failed +30s"},
+      {"hours before it was due",
+       [](Case& c) {
+         ByHand(c);
+         c.run.before_manual = RunState::kScheduled;
+         c.facts.opens = kNoon + Hours(1);
+       },
+       "scheduled failed +1h"},
       {"before it was due",
        [](Case& c) {
          ByHand(c);

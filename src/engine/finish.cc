@@ -187,6 +187,7 @@ Recovery EngineState::AskRecover(const OpenRun& open, const Ending& ending, cons
   facts.retry = &rule.retry;
   facts.on_lost = rule.on_lost;
   facts.check_interval = rule.trigger.check_interval;
+  facts.opens = std::max(open.occurrence.starts, open.run.window_opens);
   facts.ends = open.run.window_ends;
   if (rule.retry.max_delay && !open.run.extra) facts.max_delay_end = open.occurrence.start_limit;
   facts.zone = &ScheduleOf(rule, open.value).zone;
@@ -237,9 +238,6 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
   if (what.outcome == Outcome::kSuccess) after.failures = 0;
   SetState(after, next.next, next.reason, detail);
   after.next_at = next.next_at;
-  // What a person started before it was due is not looked at before that.
-  if (next.next == RunState::kScheduled && next.next_at)
-    after.next_at = std::max({*next.next_at, open.occurrence.starts, open.run.window_opens});
   after.ladder = next.ladder;
   after.counted = next.counted;
   after.uncounted = next.uncounted;
