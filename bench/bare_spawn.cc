@@ -49,10 +49,12 @@ double BareSpawns(int count, int threads) {
 
 double ProductSpawns(int count, int threads) {
   Fd folder(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   SpawnPlan plan;
   plan.program = "/bin/true";
   plan.argv = {"/bin/true"};
   plan.cwd = folder.get();
+  plan.in = null.get();
   return PerSecond(count, threads, [&plan] {
     std::variant<Spawned, SpawnFault> started = Spawn(plan);
     const auto* spawned = std::get_if<Spawned>(&started);

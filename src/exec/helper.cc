@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -20,8 +18,6 @@ namespace duecourse {
 namespace {
 
 struct Asked {
-  std::optional<mode_t> umask_bits;
-  std::optional<rlim_t> files;
   std::optional<std::vector<gid_t>> groups;
   std::optional<gid_t> gid;
   std::optional<uid_t> uid;
@@ -52,11 +48,7 @@ bool Take(std::string_view name, std::string_view value, Asked& asked) {
   }
   std::optional<int64_t> number = ParseInteger(value);
   if (!number.has_value() || *number < 0) return false;
-  if (name == "--umask") {
-    asked.umask_bits = static_cast<mode_t>(*number);
-  } else if (name == "--files") {
-    asked.files = static_cast<rlim_t>(*number);
-  } else if (name == "--gid") {
+  if (name == "--gid") {
     asked.gid = static_cast<gid_t>(*number);
   } else if (name == "--uid") {
     asked.uid = static_cast<uid_t>(*number);
@@ -80,15 +72,6 @@ std::optional<Asked> Parse(int argc, char** argv) {
 // The step that failed, with errno set; empty where all is as asked. The user comes last: after it nothing
 // else is allowed.
 std::string_view Apply(const Asked& asked) {
-  if (asked.umask_bits.has_value()) ::umask(*asked.umask_bits);
-  if (asked.files.has_value()) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return "getrlimit";
-    if (limit.rlim_cur > *asked.files) {
-      limit.rlim_cur = *asked.files;
-      if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit";
-    }
-  }
   if (asked.groups.has_value() && ::setgroups(asked.groups->size(), asked.groups->data()) != 0) {
     return "setgroups";
   }

@@ -1,9 +1,9 @@
-// The verb __exec of our own program: sets what posix_spawn cannot (umask, user,
-// groups, limits) and then becomes the command. Only exec/spawn.cc calls it; a
+// The verb __exec of our own program: takes on a user and its groups and then
+// becomes the command. Only exec/spawn.cc calls it; a
 // program that embeds the executor must hand argv[1] == kHelperVerb to
 // ExecHelperMain as the very first thing in its main.
 //
-//   PROGRAM __exec [--umask N] [--files N] [--groups 1,2 --gid N --uid N] -- PATH ARGV0 ARG...
+//   PROGRAM __exec --groups 1,2 --gid N --uid N -- PATH ARGV0 ARG...
 //
 // Numbers are decimal. Descriptor 3 is the status pipe: closed by a good exec,
 // else "STEP ERRNO" is written to it and the exit code is 127 for what is not

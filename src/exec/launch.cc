@@ -18,19 +18,6 @@ constexpr int kExitConfiguration = 78;  // EX_CONFIG of sysexits(3)
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
 
-// The umask of this process, read without changing it.
-int OwnUmask() {
-  Result<std::string> status = ReadFile("/proc/self/status", 64u << 10);
-  if (!status.ok()) return -1;
-  for (std::string_view line : Split(*status, '\n')) {
-    if (!line.starts_with("Umask:")) continue;
-    int bits = 0;
-    for (char c : Trim(line.substr(6))) bits = bits * 8 + (c - '0');
-    return bits;
-  }
-  return -1;  // then every command's is set explicitly
-}
-
 Ending ExitEnding(int code, const std::string& text) {
   Ending ending;
   ending.kind = Ending::Kind::kExit;
@@ -44,6 +31,10 @@ Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
   if (fault.step == "setgroups" || fault.step == "setgid" || fault.step == "setuid") {
     return ConfigurationEnding(
         "user_refused", StrCat("the user could not be taken on: ", fault.step, ": ", ErrnoText(fault.error)));
+  }
+  if (fault.step == "chdir") {
+    return ConfigurationEnding("workdir_unusable",
+                               StrCat("the workdir cannot be entered: ", ErrnoText(fault.error)));
   }
   if (fault.step != "exec") return NotStartedEnding(StrCat(fault.step, ": ", ErrnoText(fault.error)));
   switch (fault.error) {
@@ -133,7 +124,9 @@ Launcher::Launcher(const ExecOptions& options, const Clock& clock, StartJournal&
       journal_(journal),
       soft_files_(soft_files),
       own_(OwnAccount()),
-      own_umask_(OwnUmask()) {}
+      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+  CHECK(null_.valid());
+}
 
 std::optional<Ending> Launcher::PrepareAccount(const StartRequest& request, Prepared& prepared) const {
   const std::string& user = request.rule->execution.user;
@@ -253,7 +246,8 @@ std::optional<Ending> Launcher::PrepareProgram(const StartRequest& request, Prep
   plan.environment = std::move(*environment).Take();
   plan.cwd = prepared.cwd.get();
   plan.helper_program = options_.helper_program;
-  if (request.rule->execution.umask_bits != own_umask_) plan.umask_bits = request.rule->execution.umask_bits;
+  plan.umask_bits = static_cast<mode_t>(request.rule->execution.umask_bits);
+  plan.in = null_.get();
   plan.account = prepared.other;
   plan.soft_files = soft_files_;
   return std::nullopt;

@@ -45,7 +45,7 @@ class Launcher {
   StartJournal& journal_;
   const uint64_t soft_files_;  // what programs get as their soft limit of descriptors
   const Account own_;
-  const int own_umask_;
+  const Fd null_;  // what commands read
 };
 
 // The task's private folder below <data>/tasks; bytes that are unsafe in a name are written as %XX.

@@ -1,11 +1,10 @@
 // Starts one program in a session of its own, with nothing of the daemon's but
-// what is named here: descriptors 0 (/dev/null), 1 and 2 (pipes), default
-// signals, a given environment and folder. posix_spawn, never fork: a daemon of
-// two gigabytes starts programs as fast as a small one.
+// what is named here: descriptors 0 to 2, default signals, a given environment,
+// folder, umask and limit. How a process is made: exec/clone.h.
 //
-// A umask, user or limit that posix_spawn cannot set goes through our own
-// program's verb __exec (exec/helper.h), which ends in the same exec. Blocks
-// until the program runs or failed to; any thread.
+// Another user's goes through our own program's verb __exec (exec/helper.h),
+// which ends in the same exec: a process that shares our memory must not become
+// somebody else. Blocks until the program runs or failed to; any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,11 +25,11 @@ struct SpawnPlan {
   std::vector<std::string> argv;  // not empty
   std::vector<std::string> environment;
   int cwd = -1;  // descriptor of the folder
-  // Through the helper, where any is set.
-  std::string helper_program;
-  std::optional<int> umask_bits;
-  std::optional<Account> account;
+  int in = -1;   // what is to be descriptor 0; above 2 itself
+  mode_t umask_bits = 022;
   std::optional<uint64_t> soft_files;  // RLIMIT_NOFILE: our own was raised, which programs need not expect
+  std::optional<Account> account;      // where it is not our own: through the helper
+  std::string helper_program;
 };
 
 struct Spawned {
