@@ -73,6 +73,7 @@ void EngineState::AskDirty() {
     for (const std::string& id : ids) {
       OpenRun* open = FindRun(id);
       if (open != nullptr) Ask(*open);
+      FlushMany();
     }
     for (auto& [name, pool] : pools) WakePool(name, asked);
   }

@@ -1,6 +1,7 @@
 #include "engine/core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/wall_guard.h"
 
@@ -110,6 +111,12 @@ void EngineCore::FlushCalls() {
   Emit(StoreBatch{ticket, std::move(calls)});
   calls.clear();
   call_pendings.clear();
+}
+
+void EngineCore::FlushMany() {
+  if (calls.size() < kBatchCallsMax) return;
+  FlushCalls();
+  if (options.early) options.early(std::exchange(*effects, {}));
 }
 
 void EngineCore::Say(LogLevel level, const char* event, Json fields) {

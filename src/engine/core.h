@@ -33,6 +33,7 @@ class EngineCore {
   Instant NextTimer() const;
   void Call(StoreCall call, Pending pending);
   void FlushCalls();
+  void FlushMany();  // of a crowd the first are stored, and start, while the others are still looked at
   void Emit(Effect effect) { effects->push_back(std::move(effect)); }
   void Say(LogLevel level, const char* event, Json fields);
   OpenRun* FindRun(const std::string& id);
@@ -89,7 +90,7 @@ class EngineCore {
   Random random;
   Instant now;
   std::vector<Effect>* effects = nullptr;
-  std::vector<StoreCall> calls;  // of this step, emitted as one batch
+  std::vector<StoreCall> calls;  // of this step; one batch, of a crowd several
   std::vector<Pending> call_pendings;
   uint64_t next_ticket = 1;
   std::map<uint64_t, std::vector<Pending>> flights;

@@ -168,7 +168,10 @@ void EngineState::RunTimers() {
     if (lanes[a].next_due != lanes[b].next_due) return lanes[a].next_due < lanes[b].next_due;
     return a < b;  // tasks are sorted by id
   });
-  for (size_t lane : due_lanes) PlanLane(lane);
+  for (size_t lane : due_lanes) {
+    PlanLane(lane);
+    FlushMany();
+  }
   for (const std::string& id : alert_ids) SendAlertAgain(id);
   if (fold) {
     if (waiting_lanes.empty()) store_gap = StoreGap();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct EngineOptions {
   std::string host_zone;              // shown beside a rule's zone, never used
   std::string program = "duecourse";  // named in messages that say what to type
   LogLevel log_least = LogLevel::kDebug;  // lines below it are not even made
+  // Takes what a long step has ready while it goes on, on the engine's thread; where it is empty all comes at
+  // the end. Not to call the engine.
+  std::function<void(std::vector<Effect>)> early;
 };
 
 // An occurrence found at most this long after its due instant is late, not missed.

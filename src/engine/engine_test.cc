@@ -38,6 +38,34 @@ TEST(Engine, AStepTouchesOnlyTheLanesThatAreDue) {
   EXPECT_EQ(bench.engine->figures().decisions, 1);
 }
 
+TEST(Engine, OfACrowdTheFirstAreStoredWhileTheOthersAreStillLookedAt) {
+  constexpr size_t kCrowd = 2 * kBatchCallsMax + 10;
+  std::string text = "tasks:\n";
+  for (size_t i = 0; i < kCrowd; ++i) text += Rule(StrCat("t", i));
+  Bench bench(RulesOf(text), [](EngineOptions& options, Bench& own) {
+    options.early = [&own](std::vector<Effect> effects) {
+      // Handed over while the step goes on: the bench sees it before the step's own effects.
+      own.early += 1;
+      own.Take(effects);
+    };
+  });
+  bench.Step(kDue);
+  EXPECT_EQ(bench.early, 2u);
+  ASSERT_EQ(bench.batches.size(), 3u);
+  EXPECT_EQ(bench.batches[0].calls.size(), kBatchCallsMax);
+  EXPECT_EQ(bench.batches[1].calls.size(), kBatchCallsMax);
+  EXPECT_EQ(bench.batches[2].calls.size(), 10u);
+  bench.CommitOne();
+  EXPECT_EQ(bench.starts.size(), kBatchCallsMax) << "they do not wait for the rest";
+  bench.Settle();
+  EXPECT_EQ(bench.starts.size(), kCrowd);
+  std::vector<Event> ends;
+  for (const AttemptRef& ref : bench.starts) ends.push_back(AttemptEnded{ref, Ending()});
+  bench.Step(kDue, std::move(ends));
+  bench.Settle();
+  for (const auto& [id, stored] : bench.disk->runs) EXPECT_EQ(stored.run.state, RunState::kSuccess);
+}
+
 TEST(Engine, AClaimUnderWayKeepsTheRuleItWasDecidedWith) {
   Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b", ", depends_on: [f]")));
   bench.Step(kDue);  // the plan with its claim is on its way

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +46,9 @@ inline std::string Rule(const std::string& id, const std::string& more = "") {
 
 class Bench {
  public:
-  explicit Bench(std::shared_ptr<const RuleSet> rules) : rules_(std::move(rules)) {
+  explicit Bench(std::shared_ptr<const RuleSet> rules,
+                 const std::function<void(EngineOptions&, Bench&)>& with = nullptr)
+      : rules_(std::move(rules)) {
     store_ = NewMemoryStore(disk, clock);
     OpenRequest request;
     request.node = "n";
@@ -58,6 +61,7 @@ class Bench {
     options.node = "n";
     options.incarnation = "i";
     options.boot_id = "b";
+    if (with) with(options, *this);
     engine = std::make_unique<Engine>(options, rules_, 1);
     std::vector<Effect> effects;
     engine->Begin(*opened, *store_->Load(), {}, clock.wall, effects);
@@ -143,9 +147,9 @@ class Bench {
   std::vector<Answer> answers;
   std::vector<std::string> waits;  // reasons, as logged
   size_t effects_seen = 0;
+  size_t early = 0;  // how often a long step handed over what was ready
   bool drained = false;
 
- private:
   void Take(std::vector<Effect>& effects) {
     effects_seen += effects.size();
     for (Effect& effect : effects) {
@@ -161,6 +165,8 @@ class Bench {
         waits.push_back(line->fields.Get("reason").AsString());
     }
   }
+
+ private:
   std::shared_ptr<const RuleSet> rules_;
   std::unique_ptr<Store> store_;
 };

@@ -13,6 +13,11 @@
 
 namespace duecourse {
 
+// How many calls whoever makes or gathers batches puts into one commit, about. Of ten thousand runs that are
+// due at once the first start while the others are still stored; more commits than these few cost little
+// beside a thousand starts (./dev bench W1, W5).
+inline constexpr size_t kBatchCallsMax = 500;
+
 // An occurrence that lies in a counted range and gets a run of its own after all, by a person's word: the
 // range counts one less and says so, in the same transaction, so that it is in one place only.
 struct Uncount {

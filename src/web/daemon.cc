@@ -1,6 +1,5 @@
 #include "web/daemon.h"
 
-#include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -109,6 +108,7 @@ Status Daemon::Start() {
   engine.boot_id = boot_id_;
   engine.host_zone = HostZoneName();
   engine.log_least = log_.least();
+  engine.early = [this](std::vector<Effect> effects) { Apply(std::move(effects)); };
   engine_ = std::make_unique<Engine>(engine, set, RandomSeed());
   last_step_ms_.store(MonotonicMicros() / 1000);
   thread_ =
@@ -207,7 +207,6 @@ void Daemon::EngineLoop(OpenReply opened, Snapshot snapshot,
   Apply(std::move(effects));
   snapshot = Snapshot();
   prune_pace_.Started(clock_.Boot());
-  malloc_trim(0);  // reading rules and rows took memory that is not needed again
   while (!drained_.load()) {
     int64_t wait = kIdleWaitMs;
     Instant next = std::min(engine_->NextTimer(), stop_at_);

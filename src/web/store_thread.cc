@@ -1,6 +1,5 @@
 #include "web/store_thread.h"
 
-#include <malloc.h>
 #include <pthread.h>
 
 #include <utility>
@@ -17,9 +16,6 @@ constexpr int64_t kTellEveryMs = 10'000;   // the same error, again, of a store 
 constexpr int64_t kDoubtEveryMs = 10'000;  // looking a store through takes time, and readers ask often
 constexpr size_t kLostTold = 50;           // results lost at the stop that are named one by one
 constexpr int64_t kBeatMs = 5'000;         // how exactly a downtime's begin is known after kill -9
-// One commit. Of ten thousand that are due at once the first start while the others are still stored; more
-// commits than these few cost little beside a thousand starts (./dev bench W1, W5).
-constexpr size_t kBatchCallsMax = 250;
 
 }  // namespace
 
@@ -104,15 +100,13 @@ void StoreThread::Beat() {
   if (fault.reopen && OpenAgain()) Resync();
 }
 
-// A burst (ten thousand starts, a new set of rules) leaves caches and free pieces that nobody needs for
-// hours.
+// A burst (ten thousand starts, a new set of rules) leaves caches that nobody needs for hours.
 void StoreThread::Relax() {
   const size_t since_beat = std::exchange(calls_since_beat_, 0);
   constexpr size_t kQuiet = 100;
   if (since_beat > kQuiet || calls_since_relaxed_ < kCallsToForget) return;
   calls_since_relaxed_ = 0;
   store_->Relax();
-  malloc_trim(0);
 }
 
 // As few commits as there can be, each of bounded length; replies leave after each.
