@@ -55,3 +55,10 @@ find_program(DUECOURSE_MOLD mold)
 if(DUECOURSE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# The program's allocator (docs/dependencies.md). Sanitizers bring their own.
+add_library(dc_deps_jemalloc INTERFACE)
+if(NOT DUECOURSE_SANITIZE)
+  find_library(DUECOURSE_JEMALLOC_LIBRARY jemalloc REQUIRED)
+  target_link_libraries(dc_deps_jemalloc INTERFACE ${DUECOURSE_JEMALLOC_LIBRARY})
+endif()
