@@ -1,4 +1,4 @@
-// The one place where a process is made, as posix_spawn makes it on Linux: clone(2) with CLONE_VM and
+// How the process of a command is made, as posix_spawn makes it on Linux: clone(2) with CLONE_VM and
 // CLONE_VFORK. Nothing is copied and the thread waits until the child's exec, so that a daemon of two
 // gigabytes starts programs as fast as a small one.
 //
