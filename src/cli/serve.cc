@@ -17,8 +17,19 @@
 #include "web/api.h"
 #include "web/daemon.h"
 
+// jemalloc's; not there where a sanitizer is the allocator.
+extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* value, size_t size)
+    __attribute__((weak));
+
 namespace duecourse {
 namespace {
+
+// A thread that gives free memory back. Only a daemon lives long enough for it; where it cannot be had, free
+// memory goes back when some is asked for.
+void GiveMemoryBack() {
+  bool on = true;
+  if (&mallctl != nullptr) mallctl("background_thread", nullptr, nullptr, &on, sizeof on);
+}
 
 struct Signals {
   Signals() {
@@ -173,6 +184,7 @@ void WaitForEnd(const Args& args, const Signals& signals, Daemon& daemon) {
 
 int ServeVerb(const Args& args) {
   Signals signals;
+  GiveMemoryBack();
   Millis offset;
   double rate = 1;
   LogLevel level = LogLevel::kInfo;

@@ -138,8 +138,8 @@ DbStatus Database::Open(const std::string& path, const DbOptions& options, Datab
   Database db;
   db.path_ = path;
   // Counting what it allocates, which nobody asks for, would take a lock at every allocation of every thread.
-  static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  if (uncounted != SQLITE_OK) return db.Fail(uncounted, "cannot set up SQLite");
+  // Where some library had set SQLite up before us it goes on counting.
+  [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE;
   flags |= options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (options.create && !options.read_only) flags |= SQLITE_OPEN_CREATE;

@@ -33,7 +33,7 @@ class EngineCore {
   Instant NextTimer() const;
   void Call(StoreCall call, Pending pending);
   void FlushCalls();
-  void FlushMany();  // of a crowd the first are stored, and start, while the others are still looked at
+  void FlushMany();  // of a crowd the first are stored while the others are still looked at
   void Emit(Effect effect) { effects->push_back(std::move(effect)); }
   void Say(LogLevel level, const char* event, Json fields);
   OpenRun* FindRun(const std::string& id);

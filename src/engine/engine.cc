@@ -156,7 +156,10 @@ void EngineState::RunTimers() {
         break;
     }
   }
-  for (const std::string& id : run_ids) OnRunTimer(id);
+  for (const std::string& id : run_ids) {
+    OnRunTimer(id);
+    FlushMany();
+  }
   while (!lane_timers.empty() && lane_timers.top().at <= now) {
     LaneTimer timer = lane_timers.top();
     lane_timers.pop();

@@ -63,7 +63,7 @@ class Engine {
   void Resync(const Snapshot& snapshot, const std::optional<OpenReply>& reopened,
               std::vector<std::pair<std::string, std::string>> texts, Instant now,
               std::vector<Effect>& effects);
-  // `now`: the wall clock. Effects are appended.
+  // `now`: the wall clock. Effects are appended, but for those that `early` takes before.
   void Step(Instant now, std::vector<Event> events, std::vector<Effect>& effects);
   // When the next step is due at the latest; kNever where nothing is planned.
   Instant NextTimer() const;

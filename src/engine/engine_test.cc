@@ -38,32 +38,77 @@ TEST(Engine, AStepTouchesOnlyTheLanesThatAreDue) {
   EXPECT_EQ(bench.engine->figures().decisions, 1);
 }
 
-TEST(Engine, OfACrowdTheFirstAreStoredWhileTheOthersAreStillLookedAt) {
-  constexpr size_t kCrowd = 2 * kBatchCallsMax + 10;
+// More tasks than two batches hold, and what a step of them hands over early.
+constexpr size_t kCrowd = 2 * kBatchCallsMax + 10;
+std::unique_ptr<Bench> BenchOfACrowd(const std::string& more = "") {
   std::string text = "tasks:\n";
-  for (size_t i = 0; i < kCrowd; ++i) text += Rule(StrCat("t", i));
-  Bench bench(RulesOf(text), [](EngineOptions& options, Bench& own) {
+  for (size_t i = 0; i < kCrowd; ++i) text += Rule(StrCat("t", i), more);
+  return std::make_unique<Bench>(RulesOf(text), [](EngineOptions& options, Bench& own) {
     options.early = [&own](std::vector<Effect> effects) {
-      // Handed over while the step goes on: the bench sees it before the step's own effects.
       own.early += 1;
       own.Take(effects);
     };
   });
-  bench.Step(kDue);
+}
+
+void ExpectThreePieces(const Bench& bench) {
   EXPECT_EQ(bench.early, 2u);
   ASSERT_EQ(bench.batches.size(), 3u);
   EXPECT_EQ(bench.batches[0].calls.size(), kBatchCallsMax);
   EXPECT_EQ(bench.batches[1].calls.size(), kBatchCallsMax);
   EXPECT_EQ(bench.batches[2].calls.size(), 10u);
-  bench.CommitOne();
-  EXPECT_EQ(bench.starts.size(), kBatchCallsMax) << "they do not wait for the rest";
-  bench.Settle();
-  EXPECT_EQ(bench.starts.size(), kCrowd);
+}
+
+void ExpectEachStartedOnce(const Bench& bench) {
+  std::set<std::string> started;
+  for (const AttemptRef& ref : bench.starts) EXPECT_TRUE(started.insert(ref.run_id).second) << "twice";
+  EXPECT_EQ(started.size(), kCrowd);
+  EXPECT_EQ(bench.disk->runs.size(), kCrowd);
+}
+
+TEST(Engine, OfACrowdTheFirstStartWhileTheOthersAreStillStored) {
+  std::unique_ptr<Bench> bench = BenchOfACrowd();
+  bench->Step(kDue);
+  ExpectThreePieces(*bench);
+  bench->CommitOne();
+  EXPECT_EQ(bench->starts.size(), kBatchCallsMax) << "they do not wait for the rest";
+  bench->Settle();
+  ExpectEachStartedOnce(*bench);
   std::vector<Event> ends;
-  for (const AttemptRef& ref : bench.starts) ends.push_back(AttemptEnded{ref, Ending()});
-  bench.Step(kDue, std::move(ends));
-  bench.Settle();
-  for (const auto& [id, stored] : bench.disk->runs) EXPECT_EQ(stored.run.state, RunState::kSuccess);
+  for (const AttemptRef& ref : bench->starts) ends.push_back(AttemptEnded{ref, Ending()});
+  bench->Step(kDue, std::move(ends));
+  bench->Settle();
+  for (const auto& [id, stored] : bench->disk->runs) EXPECT_EQ(stored.run.state, RunState::kSuccess);
+}
+
+TEST(Engine, ACrowdThatWaitedForOneFlagIsClaimedInPiecesToo) {
+  std::unique_ptr<Bench> bench = BenchOfACrowd(", depends_on: [ready]");
+  bench->Step(kDue);
+  bench->Settle();
+  ASSERT_TRUE(bench->starts.empty());
+  bench->Ask(1, FlagRequest{"ready", ParseDay("2026-03-02").value(), "true", std::nullopt});
+  bench->early = 0;
+  while (!bench->batches.empty() && bench->early == 0) bench->CommitOne();
+  ExpectThreePieces(*bench);
+  bench->Settle();
+  ExpectEachStartedOnce(*bench);
+}
+
+TEST(Engine, WhatIsLostBetweenThePiecesOfACrowdStartsOnceAllTheSame) {
+  for (bool restart : {true, false}) {
+    std::unique_ptr<Bench> bench = BenchOfACrowd();
+    bench->Step(kDue);
+    bench->CommitOne();
+    ASSERT_EQ(bench->starts.size(), kBatchCallsMax);
+    bench->batches.clear();
+    if (restart) {
+      bench->RestartInMemory();
+    } else {
+      bench->Resync(false);
+      bench->Settle();
+    }
+    ExpectEachStartedOnce(*bench);
+  }
 }
 
 TEST(Engine, AClaimUnderWayKeepsTheRuleItWasDecidedWith) {

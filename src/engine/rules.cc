@@ -157,7 +157,10 @@ void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply
   activating_texts.clear();
   std::set<size_t> waiting = std::move(waiting_lanes);
   waiting_lanes.clear();
-  for (size_t lane : waiting) PlanLane(lane);
+  for (size_t lane : waiting) {
+    PlanLane(lane);
+    FlushMany();
+  }
   Json line = Json::MakeObject();
   line.Set("version", rule_version).Set("tasks", rules->tasks.size()).Set("hash", rules->hash);
   Instant next = kNever;  // not NextTimer(): that may be some housekeeping

@@ -38,7 +38,10 @@ void EngineState::OnTrouble(const StoreTrouble& trouble) {
   store_away_since = kNever;
   std::set<size_t> waiting = std::move(waiting_lanes);
   waiting_lanes.clear();
-  for (size_t lane : waiting) PlanLane(lane);
+  for (size_t lane : waiting) {
+    PlanLane(lane);
+    FlushMany();
+  }
   WakeAll();
 }
 

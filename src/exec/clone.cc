@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <vector>
 
 // The C library's clone by its second name: the thread sanitizer puts its own in front of the first, which
 // takes the child for a fork with memory of its own.
@@ -24,27 +23,14 @@ namespace {
 constexpr size_t kStackBytes = 32u << 10;
 constexpr int kSignalMax = 64;
 
+// A sandbox without close_range may allow a billion descriptors; none of ours has such a number.
+constexpr rlim_t kClosedMost = 65'536;
+
 struct Birth {
   const ExecPlan& plan;
-  const std::vector<int>& signals;  // to be as they are by default
   int error = 0;
   const char* step = "";
 };
-
-// Those that this process ignores or catches, as its first spawn finds them: they are set when it starts and
-// then left. But SIGPIPE some libraries turn off for a while.
-const std::vector<int>& ChangedSignals() {
-  static const std::vector<int> signals = [] {
-    std::vector<int> changed;
-    for (int signal = 1; signal <= kSignalMax; ++signal) {
-      struct sigaction action {};
-      const bool known = ::sigaction(signal, nullptr, &action) == 0;
-      if (signal == SIGPIPE || (known && action.sa_handler != SIG_DFL)) changed.push_back(signal);
-    }
-    return changed;
-  }();
-  return signals;
-}
 
 // The two functions that run in the child do so in the parent's memory: they allocate nothing, take no lock,
 // and go past whatever a sanitizer would note about them.
@@ -58,16 +44,16 @@ DC_IN_CHILD const char* Become(const Birth& birth) {
   int last = 0;
   for (int fd = 0; fd < 4; ++fd) {
     const int from = plan.files.data()[fd];
-    if (from < 0) continue;
+    if (fd == 3 && from < 0) break;
     last = fd;
     const long placed = from == fd ? ::syscall(SYS_fcntl, fd, F_SETFD, 0) : ::syscall(SYS_dup3, from, fd, 0);
     if (placed < 0) return "descriptors";
   }
   rlimit limit{};
   if (::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) < 0) return "getrlimit";
-  // A kernel or a sandbox that does not have close_range: one by one.
   if (::syscall(SYS_close_range, last + 1, ~0u, 0) < 0) {
-    for (rlim_t fd = static_cast<rlim_t>(last) + 1; fd < limit.rlim_cur; ++fd) ::syscall(SYS_close, fd);
+    const rlim_t end = limit.rlim_cur < kClosedMost ? limit.rlim_cur : kClosedMost;
+    for (rlim_t fd = static_cast<rlim_t>(last) + 1; fd < end; ++fd) ::syscall(SYS_close, fd);
   }
   if (plan.soft_files.has_value() && limit.rlim_cur > *plan.soft_files) {
     limit.rlim_cur = *plan.soft_files;
@@ -77,9 +63,9 @@ DC_IN_CHILD const char* Become(const Birth& birth) {
   // As the kernel has it: all of it zero is SIG_DFL without flags or mask, whatever the machine.
   const char by_default[64] = {};
   const char none[kSignalMax / 8] = {};
-  for (size_t i = 0; i < birth.signals.size(); ++i) {
-    if (::syscall(SYS_rt_sigaction, birth.signals.data()[i], by_default, nullptr, sizeof none) < 0)
-      return "signals";
+  for (int signal = 1; signal <= kSignalMax; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP) continue;
+    if (::syscall(SYS_rt_sigaction, signal, by_default, nullptr, sizeof none) < 0) return "signals";
   }
   if (::syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, nullptr, sizeof none) < 0) return "signals";
   ::syscall(SYS_execve, plan.program, plan.argv, plan.environment);
@@ -97,7 +83,7 @@ DC_IN_CHILD int Child(void* argument) {
 }  // namespace
 
 Born CloneAndExec(const ExecPlan& plan) {
-  Birth birth{plan, ChangedSignals(), 0, ""};
+  Birth birth{plan};
   // The child's, on our own stack: we sleep until it has become another program.
   alignas(16) std::byte stack[kStackBytes];
   sigset_t all, before;
@@ -118,9 +104,15 @@ Born CloneAndExec(const ExecPlan& plan) {
   born.pidfd = Fd(pidfd);
   born.error = birth.error;
   born.step = birth.step;
+  if (born.error == 0 && !born.pidfd.valid()) {
+    // A kernel before 5.2 leaves out what it does not know.
+    ::kill(-born.pid, SIGKILL);
+    born.error = ENOSYS;
+    born.step = "pidfd";
+  }
   if (born.error == 0) return born;
   siginfo_t info{};
-  while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED) != 0 && errno == EINTR) {
+  while (::waitid(P_PID, static_cast<id_t>(born.pid), &info, WEXITED) != 0 && errno == EINTR) {
   }
   born.pidfd.Reset();
   return born;

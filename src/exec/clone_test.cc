@@ -3,12 +3,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <string>
 
 namespace duecourse {
@@ -81,6 +86,59 @@ TEST_F(CloneTest, ADescriptorThatIsNoneIsToldAndNothingIsLeft) {
   EXPECT_EQ(born.error, EBADF);
   EXPECT_STREQ(born.step, "descriptors");
   ExpectNothingLeft(born);
+}
+
+TEST_F(CloneTest, AStandardDescriptorThatWasForgottenIsNotTheDaemons) {
+  Run("");
+  plan_.files[0] = -1;
+  const Born born = CloneAndExec(plan_);
+  EXPECT_STREQ(born.step, "descriptors");
+  ExpectNothingLeft(born);
+}
+
+// Signals 32 and 33 are the C library's own and only the kernel's call reaches them.
+TEST_F(CloneTest, WhateverWasIgnoredIsNot) {
+  const char none[8] = {};
+  struct {
+    void (*handler)(int) = SIG_IGN;
+    char rest[56] = {};
+  } ignore;
+  const char by_default[64] = {};
+  for (int signal : {2, 13, 32, 33, 64}) {
+    ASSERT_EQ(::syscall(SYS_rt_sigaction, signal, &ignore, nullptr, sizeof none), 0) << signal;
+  }
+  Run("test \"$(sed -n 's/^SigIgn:.//p' /proc/self/status)\" = 0000000000000000");
+  const Born born = CloneAndExec(plan_);
+  for (int signal : {2, 13, 32, 33, 64})
+    ::syscall(SYS_rt_sigaction, signal, by_default, nullptr, sizeof none);
+  ASSERT_EQ(born.error, 0);
+  EXPECT_EQ(EndOf(born), 0);
+}
+
+// As on a kernel before 5.9, or in a sandbox that never heard of it. In a process of its own, for a filter
+// stays.
+TEST_F(CloneTest, WithoutCloseRangeDescriptorsAreClosedAllTheSame) {
+  const Fd leaky(::open("/", O_RDONLY | O_DIRECTORY));
+  Run("test \"$(echo /proc/self/fd/*)\" = '/proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 /proc/self/fd/3'");
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    sock_filter refuse[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_close_range},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    const sock_fprog filter = {4, refuse};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const bool set = ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+    const bool refused = ::syscall(SYS_close_range, 900, 900, 0) < 0;
+    const Born born = CloneAndExec(plan_);
+    ::_exit(!set || !refused ? 100 : born.error != 0 ? 101 : EndOf(born));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "100: no filter here; 101: not started";
 }
 
 TEST_F(CloneTest, TheParentsSignalMaskAndUmaskAreAsTheyWere) {

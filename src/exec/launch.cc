@@ -27,36 +27,6 @@ Ending ExitEnding(int code, const std::string& text) {
   return ending;
 }
 
-Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
-  if (fault.step == "setgroups" || fault.step == "setgid" || fault.step == "setuid") {
-    return ConfigurationEnding(
-        "user_refused", StrCat("the user could not be taken on: ", fault.step, ": ", ErrnoText(fault.error)));
-  }
-  if (fault.step == "chdir") {
-    return ConfigurationEnding("workdir_unusable",
-                               StrCat("the workdir cannot be entered: ", ErrnoText(fault.error)));
-  }
-  if (fault.step != "exec") return NotStartedEnding(StrCat(fault.step, ": ", ErrnoText(fault.error)));
-  switch (fault.error) {
-    case ENOENT:
-      return ExitEnding(kExitNotFound,
-                        StrCat("command not found: ", program,
-                               " is there, but the interpreter that its first line names is not"));
-    case ENOEXEC:
-      return ExitEnding(kExitNotExecutable,
-                        StrCat("not executable: ", program,
-                               " is neither a program for this machine nor a script that begins with #!"));
-    case EACCES:
-      return ExitEnding(kExitNotExecutable, StrCat("not executable: ", program, ": ", ErrnoText(EACCES)));
-    case E2BIG:
-      return ExitEnding(kExitNotExecutable,
-                        StrCat("not executable: ", program, ": its arguments and environment are too large"));
-    default:
-      return ExitEnding(kExitNotExecutable,
-                        StrCat("not executable: ", program, ": ", ErrnoText(fault.error)));
-  }
-}
-
 // What kept an attempt from its start was only that there was no room.
 std::optional<SpawnFault> NoRoom(int error) {
   if (error != EMFILE && error != ENFILE && error != ENOMEM) return std::nullopt;
@@ -99,6 +69,36 @@ Ending NotStartedEnding(const std::string& summary) {
   ending.summary = StrCat("not started: ", summary);
   ending.detail = Json::MakeObject().Set("started", false);
   return ending;
+}
+
+Ending FaultEnding(const SpawnFault& fault, const std::string& program) {
+  if (fault.step == "setgroups" || fault.step == "setgid" || fault.step == "setuid") {
+    return ConfigurationEnding(
+        "user_refused", StrCat("the user could not be taken on: ", fault.step, ": ", ErrnoText(fault.error)));
+  }
+  if (fault.step == "chdir") {
+    return ConfigurationEnding("workdir_unusable",
+                               StrCat("its folder cannot be entered: ", ErrnoText(fault.error)));
+  }
+  if (fault.step != "exec") return NotStartedEnding(StrCat(fault.step, ": ", ErrnoText(fault.error)));
+  switch (fault.error) {
+    case ENOENT:
+      return ExitEnding(kExitNotFound,
+                        StrCat("command not found: ", program,
+                               " is there, but the interpreter that its first line names is not"));
+    case ENOEXEC:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program,
+                               " is neither a program for this machine nor a script that begins with #!"));
+    case EACCES:
+      return ExitEnding(kExitNotExecutable, StrCat("not executable: ", program, ": ", ErrnoText(EACCES)));
+    case E2BIG:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program, ": its arguments and environment are too large"));
+    default:
+      return ExitEnding(kExitNotExecutable,
+                        StrCat("not executable: ", program, ": ", ErrnoText(fault.error)));
+  }
 }
 
 std::string WorkFolder(const std::string& data_folder, const std::string& task) {

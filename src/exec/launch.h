@@ -53,5 +53,7 @@ std::string WorkFolder(const std::string& data_folder, const std::string& task);
 // An ending for what is wrong with the rule: code 78, "workdir_missing".
 Ending ConfigurationEnding(const std::string& said_code, const std::string& summary);
 Ending NotStartedEnding(const std::string& summary);
+// Of what Spawn could not do; `program` is the one that was to run.
+Ending FaultEnding(const SpawnFault& fault, const std::string& program);
 
 }  // namespace duecourse
