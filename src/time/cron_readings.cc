@@ -91,6 +91,11 @@ uint32_t CronReadings::DaysIn(const Month& month) const {
 bool CronReadings::Later(Month& month) const {
   uint64_t later = From(cron_.months_, month.month + 1);
   int year = month.year;
+  // The usual step, to the month beside it, needs no calendar arithmetic.
+  if (later != 0 && Lowest(later) == month.month + 1 && YearNamed(year)) {
+    month = {year, month.month + 1, month.first + month.length, DaysInMonth(year, month.month + 1)};
+    return true;
+  }
   if (later == 0 || !YearNamed(year)) {
     do {
       if (++year > kLastYear + 1) return false;
