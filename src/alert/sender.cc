@@ -47,6 +47,12 @@ class Sender : public AlertSender {
         sink_(std::move(sink)),
         cancel_(::eventfd(0, EFD_CLOEXEC)) {
     CHECK(cancel_.valid());
+    // All that is needed to tell somebody is there from the start: an alert is often about a machine that has
+    // no more of something.
+    MutexLock lock(mutex_);
+    http_ = std::make_unique<HttpClient>();
+    threads_.emplace_back([this] { Work(true); });
+    for (int i = 0; i < kThreadsForAll; ++i) threads_.emplace_back([this] { Work(false); });
   }
 
   ~Sender() override {
@@ -71,11 +77,6 @@ class Sender : public AlertSender {
     } else {
       std::deque<Order>& queue = message.level == AlertLevelName(AlertLevel::kP1) ? urgent_ : others_;
       queue.push_back({std::move(message), std::move(channels)});
-    }
-    // Most daemons have nothing to tell for days; threads are made when there is.
-    if (threads_.empty()) {
-      threads_.emplace_back([this] { Work(true); });
-      for (int i = 0; i < kThreadsForAll; ++i) threads_.emplace_back([this] { Work(false); });
     }
     work_.NotifyAll();
   }
@@ -187,7 +188,6 @@ class Sender : public AlertSender {
         cancelled.error = HttpError::kCancelled;
         return cancelled;
       }
-      if (http_ == nullptr) http_ = std::make_unique<HttpClient>();
       id = http_->Start(std::move(call), [awaited](HttpResult result) {
         MutexLock inner(awaited->mutex);
         awaited->result = std::move(result);

@@ -137,6 +137,26 @@ TEST_F(AlertSenderTest, ACommandGetsTheAlertAsJsonAndInVariables) {
   }
 }
 
+// A machine that has no more threads is just what an alert may be about.
+TEST_F(AlertSenderTest, TheFirstAlertNeedsNoThreadThatWasNotThereBefore) {
+  const auto threads = [] {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists();
+    return count;
+  };
+  auto sender = NewSender();
+  RawServer server([](RawPeer& peer) {
+    ReadRequest(peer);
+    peer.Send(Answer(200, ""));
+  });
+  const int with_server = threads();
+  sender->Send(Message("a1", "P1"), {Command("script", "true")});
+  EXPECT_TRUE(results_.At(1).taken);
+  sender->Send(Message("a2", "P2"), {Webhook("hook", server.Url("/"))});
+  EXPECT_TRUE(results_.At(2).taken);
+  EXPECT_LE(threads(), with_server);
+}
+
 TEST_F(AlertSenderTest, ACommandThatFailsSaysHow) {
   RegisterSecret("canary-of-a-command");
   struct Row {

@@ -1,5 +1,6 @@
 // duecourse serve: the daemon in the foreground.
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -7,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <system_error>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -29,6 +32,32 @@ namespace {
 void GiveMemoryBack() {
   bool on = true;
   if (&mallctl != nullptr) mallctl("background_thread", nullptr, nullptr, &on, sizeof on);
+}
+
+// At a start, or where a library wants a thread that the machine does not give: a sentence in place of a
+// dump.
+[[noreturn]] void SayWhatIsMissing() {
+  try {
+    if (std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::system_error& error) {
+    const std::string text =
+        StrCat("duecourse: the machine gives the daemon no more threads, processes or files (", error.what(),
+               "); see TasksMax, ulimit -u and ulimit -n\n");
+    [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(kExitProblem);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// What a daemon holds without any command: queues, sockets, the store. Measured, and a half more.
+constexpr rlim_t kFilesLeast = 64;
+
+Status EnoughFiles() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= kFilesLeast) return {};
+  return Error(StrCat("the hard limit of open files is ", limit.rlim_max, "; a daemon needs ", kFilesLeast,
+                      " at the least (ulimit -Hn, LimitNOFILE)"));
 }
 
 struct Signals {
@@ -184,6 +213,7 @@ void WaitForEnd(const Args& args, const Signals& signals, Daemon& daemon) {
 
 int ServeVerb(const Args& args) {
   Signals signals;
+  std::set_terminate(&SayWhatIsMissing);
   GiveMemoryBack();
   Millis offset;
   double rate = 1;
@@ -196,6 +226,8 @@ int ServeVerb(const Args& args) {
   Status zones = CheckZoneData();
   if (!zones.ok())
     return Fail(args, kExitProblem, StrCat("duecourse: not started: ", zones.error().message()));
+  if (Status files = EnoughFiles(); !files.ok())
+    return Fail(args, kExitProblem, StrCat("duecourse: not started: ", files.error().message()));
   Places places = FindPlaces(args);
   std::shared_ptr<const RuleSet> rules = Checked(args, places.load, clock.Wall());
   if (rules == nullptr) return kExitProblem;

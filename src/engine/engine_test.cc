@@ -111,6 +111,69 @@ TEST(Engine, WhatIsLostBetweenThePiecesOfACrowdStartsOnceAllTheSame) {
   }
 }
 
+// As an executor tells it of what still stood in line.
+Event NotStarted(const AttemptRef& ref, const std::string& why) {
+  Ending ending;
+  ending.kind = Ending::Kind::kNotStarted;
+  ending.request_sent = false;
+  ending.summary = StrCat("not started: ", why);
+  return AttemptEnded{ref, ending};
+}
+
+TEST(Engine, WhatWaitsForASlotDoesNotStartAfterItsWindowInAPauseOrInADrain) {
+  for (const char* what : {"window", "pause", "drain", "kill"}) {
+    SCOPED_TRACE(what);
+    const std::string name = what;
+    std::string rule = Rule("a");
+    if (name == "kill") rule.replace(rule.find("execution: {"), 12, "execution: {kill_at_window_end: true, ");
+    Bench bench(RulesOf("tasks:\n" + rule));
+    bench.Step(kDue);
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 1u);
+    bench.Step(kDue + Minutes(1));
+    EXPECT_TRUE(bench.withdrawn.empty());
+    const Instant at = name == "pause" || name == "drain" ? kDue + Minutes(2) : kDue + Hours(4);
+    if (name == "pause") {
+      bench.clock.wall = at;
+      bench.Ask(1, PauseRequest{"task/a"});
+      bench.Settle();
+    } else if (name == "drain") {
+      bench.Step(at, {DrainAsked{}});
+    } else {
+      bench.Step(at);
+      bench.Settle();
+    }
+    ASSERT_EQ(bench.withdrawn.size(), 1u);
+    EXPECT_EQ(bench.withdrawn[0].ref.run_id, bench.starts[0].run_id);
+    bench.Step(at, {NotStarted(bench.starts[0], bench.withdrawn[0].why)});
+    bench.Settle();
+    EXPECT_EQ(bench.starts.size(), 1u) << "it does not start again";
+    EXPECT_EQ(bench.Only().counted, 0);
+    const bool over = name == "window" || name == "kill";
+    EXPECT_EQ(bench.Only().state, over ? RunState::kMissed : RunState::kScheduled)
+        << "a pause and a stop only put it off";
+    EXPECT_EQ(bench.disk->runs.begin()->second.attempts[0].outcome, Outcome::kNotStarted);
+  }
+}
+
+TEST(Engine, WhatAPersonStartedIsWithdrawnOnlyByADrain) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.clock.wall = kDue - Minutes(30);
+  TriggerRequest trigger;
+  trigger.task = "a";
+  trigger.force = true;
+  bench.Ask(1, trigger);
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  bench.Ask(2, PauseRequest{"task/a"});
+  bench.Settle();
+  bench.Step(kDue + Hours(5));
+  bench.Settle();
+  EXPECT_TRUE(bench.withdrawn.empty());
+  bench.Step(kDue + Hours(5), {DrainAsked{}});
+  EXPECT_EQ(bench.withdrawn.size(), 1u);
+}
+
 TEST(Engine, AClaimUnderWayKeepsTheRuleItWasDecidedWith) {
   Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b", ", depends_on: [f]")));
   bench.Step(kDue);  // the plan with its claim is on its way

@@ -122,6 +122,10 @@ struct ProbeStart {
 struct AttemptStart {
   StartRequest request;
 };
+struct AttemptWithdraw {  // it may not start any more; what runs goes on
+  AttemptRef ref;
+  std::string why;
+};
 struct AttemptKill {
   AttemptRef ref;
   KillWhy why = KillWhy::kTimeout;
@@ -151,7 +155,7 @@ struct LogLine {
   Json fields;
 };
 struct Drained {};  // nothing runs and nothing waits to be stored: the daemon may close
-using Effect = std::variant<StoreBatch, ProbeStart, AttemptStart, AttemptKill, AttemptInspect, AttemptForget,
-                            AlertSend, Answer, LogLine, Drained>;
+using Effect = std::variant<StoreBatch, ProbeStart, AttemptStart, AttemptWithdraw, AttemptKill,
+                            AttemptInspect, AttemptForget, AlertSend, Answer, LogLine, Drained>;
 
 }  // namespace duecourse

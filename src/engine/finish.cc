@@ -61,7 +61,8 @@ Classified EngineState::ClassifyEnding(const OpenRun& open, const Ending& ending
     what.summary = open.run.cancel;
     return what;
   }
-  if (!open.killed) return what;
+  // What ended it before it began did not end it: nothing was done, and nothing of it counts.
+  if (!open.killed || what.outcome == Outcome::kNotStarted) return what;
   switch (*open.killed) {
     case KillWhy::kCancelled:
       what.outcome = Outcome::kCancelled;

@@ -12,6 +12,11 @@ static Instant KillInstant(const OpenRun& open) {
   return kills ? open.run.window_ends : kNever;
 }
 
+// At the window's end what has not begun may not begin.
+static Instant NextLook(const OpenRun& open, Instant now) {
+  return open.run.window_ends > now ? open.run.window_ends : kNever;
+}
+
 void EngineState::StartAttempt(OpenRun& open) {
   open.killed.reset();
   open.ending_cause.clear();
@@ -21,7 +26,7 @@ void EngineState::StartAttempt(OpenRun& open) {
   open.executing = true;
   SetStuckLimit(open);
   open.renew_at = now + open.task->rule().trigger.lease_heartbeat;
-  ArmRun(open, KillInstant(open));
+  ArmRun(open, NextLook(open, now));
   LogStart(open);
   if (problem.empty()) {
     Emit(AttemptStart{std::move(start)});
@@ -79,10 +84,11 @@ void EngineState::OnRunningTimer(OpenRun& open) {
     }
     open.renew_at = open.executing ? now + open.task->rule().trigger.lease_heartbeat : kNever;
   }
-  const Instant kill = KillInstant(open);
-  if (kill <= now)
+  if (open.run.window_ends <= now && open.claim_kind != TriggerKind::kManual)
+    Withdraw(open, "its window ended");
+  if (KillInstant(open) <= now)
     KillAttempt(open, KillWhy::kWindowEnd, "its window ended and the rule says kill_at_window_end");
-  ArmRun(open, kill <= now ? kNever : kill);
+  ArmRun(open, NextLook(open, now));
 }
 
 }  // namespace duecourse

@@ -141,6 +141,7 @@ class Bench {
   std::vector<StoreBatch> batches;
   std::vector<AttemptRef> starts;
   std::vector<AttemptKill> kills;
+  std::vector<AttemptWithdraw> withdrawn;
   std::vector<AttemptRef> forgotten;
   std::vector<uint64_t> probes;  // tickets
   std::vector<AttemptInspect> inspects;
@@ -159,6 +160,7 @@ class Bench {
       if (std::holds_alternative<Drained>(effect)) drained = true;
       if (auto* probe = std::get_if<ProbeStart>(&effect)) probes.push_back(probe->request.ticket);
       if (auto* kill = std::get_if<AttemptKill>(&effect)) kills.push_back(*kill);
+      if (auto* withdraw = std::get_if<AttemptWithdraw>(&effect)) withdrawn.push_back(*withdraw);
       if (auto* inspect = std::get_if<AttemptInspect>(&effect)) inspects.push_back(*inspect);
       if (auto* answer = std::get_if<Answer>(&effect)) answers.push_back(*answer);
       if (auto* line = std::get_if<LogLine>(&effect); line != nullptr && line->event == "decision")

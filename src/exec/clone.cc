@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 
 // The C library's clone by its second name: the thread sanitizer puts its own in front of the first, which
 // takes the child for a fork with memory of its own.
@@ -66,6 +67,11 @@ DC_IN_CHILD const char* Become(const Birth& birth) {
   for (int signal = 1; signal <= kSignalMax; ++signal) {
     if (signal == SIGKILL || signal == SIGSTOP) continue;
     if (::syscall(SYS_rt_sigaction, signal, by_default, nullptr, sizeof none) < 0) return "signals";
+  }
+  // What came before it had a session of its own was for the daemon's process group and not for it.
+  const char any[kSignalMax / 8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  const timespec now{};
+  while (::syscall(SYS_rt_sigtimedwait, any, nullptr, &now, sizeof any) > 0) {
   }
   if (::syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, nullptr, sizeof none) < 0) return "signals";
   ::syscall(SYS_execve, plan.program, plan.argv, plan.environment);

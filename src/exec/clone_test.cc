@@ -12,9 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <thread>
 
 namespace duecourse {
 namespace {
@@ -139,6 +141,32 @@ TEST_F(CloneTest, WithoutCloseRangeDescriptorsAreClosedAllTheSame) {
   int status = 0;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   EXPECT_EQ(WEXITSTATUS(status), 0) << "100: no filter here; 101: not started";
+}
+
+// A Ctrl-C or a closed terminal is the daemon's, also where it comes while a command is being started.
+TEST_F(CloneTest, ASignalToTheDaemonsGroupIsNoneToWhatItStarts) {
+  Run("exit 0");
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    ::setsid();
+    ::signal(SIGUSR1, SIG_IGN);
+    std::atomic<bool> over = false;
+    std::thread loud([&over] {
+      while (!over.load()) ::killpg(0, SIGUSR1);
+    });
+    int wrong = 0;
+    for (int i = 0; i < 200; ++i) {
+      const Born born = CloneAndExec(plan_);
+      if (born.error != 0 || EndOf(born) != 0) ++wrong;
+    }
+    over.store(true);
+    loud.join();
+    ::_exit(wrong);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(CloneTest, TheParentsSignalMaskAndUmaskAreAsTheyWere) {

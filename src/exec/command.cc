@@ -33,18 +33,7 @@ void CommandRunner::Start(StartRequest request) {
 }
 
 void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
-  if (slots_.Drop(ref)) {
-    {
-      MutexLock lock(mutex_);
-      places_.erase(AttemptName(ref));
-    }
-    // Not from here: whoever calls Kill may hold what the sink needs.
-    pool_.PostEnding(MakeJob([this, ref, why] {
-      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
-                                                       slots_.count(), " command slots")));
-    }));
-    return;
-  }
+  if (Withdraw(ref, KillWhyText(why))) return;
   {
     MutexLock lock(mutex_);
     auto found = places_.find(AttemptName(ref));
@@ -56,6 +45,20 @@ void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
     }
   }
   watch_.Kill(ref, why);
+}
+
+bool CommandRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
+  if (!slots_.Drop(ref)) return false;
+  {
+    MutexLock lock(mutex_);
+    places_.erase(AttemptName(ref));
+  }
+  // Not from here: whoever asks may hold what the sink needs.
+  pool_.PostEnding(MakeJob([this, ref, why] {
+    options_.sink.ended(ref, NotStartedEnding(StrCat(why, " while it waited for one of the ", slots_.count(),
+                                                     " command slots")));
+  }));
+  return true;
 }
 
 void CommandRunner::PostLaunch(StartRequest request, int tries) {

@@ -41,6 +41,7 @@ class CommandRunner {
   CommandRunner(Options options, Pool& pool);
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
+  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
   Watch& watch() { return watch_; }
   void Stop() { watch_.Stop(); }
 

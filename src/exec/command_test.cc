@@ -296,13 +296,18 @@ TEST_F(CommandTest, WhoFindsNoSlotWaitsItsTurn) {
   Ending dropped = sink_.Ended("r4");
   EXPECT_EQ(dropped.kind, Ending::Kind::kNotStarted);
   EXPECT_EQ(dropped.summary, "not started: cancelled while it waited for one of the 1 command slots");
+  executor().Withdraw({"r5", 1, 1}, "its window ended");
+  EXPECT_EQ(sink_.Ended("r5").summary,
+            "not started: its window ended while it waited for one of the 1 command slots");
+  executor().Withdraw({"r1", 1, 1}, "its window ended");  // it runs, and goes on
+  EXPECT_FALSE(sink_.HasEnded("r1"));
   EXPECT_FALSE(sink_.HasEnded("r2"));
   {
     Fd gate(::open((folder_ / "gate").c_str(), O_WRONLY | O_CLOEXEC));
     EXPECT_EQ(::write(gate.get(), "\n", 1), 1);
   }
   ASSERT_TRUE(sink_.EndedCount(6));
-  EXPECT_EQ(sink_.order(), (std::vector<std::string>{"r4", "r1", "r2", "r3", "r5", "r6"}));
+  EXPECT_EQ(sink_.order(), (std::vector<std::string>{"r4", "r5", "r1", "r2", "r3", "r6"}));
 }
 
 // Fault 27: endless output without a newline

@@ -78,6 +78,9 @@ class Executor {
   virtual void Start(StartRequest request) = 0;
   // TERM, the rule's grace, KILL to the group; an HTTP request is dropped. The end is reported as usual.
   virtual void Kill(const AttemptRef& ref, KillWhy why) = 0;
+  // Where it still waits for a slot it does not start, and ends as not started, `why` a clause that says so;
+  // else nothing happens.
+  virtual void Withdraw(const AttemptRef& ref, const std::string& why) = 0;
   // For an unfinished attempt found in the store at start. `same_boot`: its boot id is ours.
   virtual void Inspect(const AttemptRef& ref, bool same_boot) = 0;
   // An attempt whose ending is stored: its marker may go.

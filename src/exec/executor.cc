@@ -126,6 +126,10 @@ class LocalExecutor : public Executor {
     noops_.Kill(ref, why);
   }
 
+  void Withdraw(const AttemptRef& ref, const std::string& why) override {
+    if (!commands_.Withdraw(ref, why)) agents_.Withdraw(ref, why);
+  }
+
   void Inspect(const AttemptRef& ref, bool same_boot) override { inspector_.Inspect(ref, same_boot); }
 
   void Forget(const AttemptRef& ref) override {

@@ -37,17 +37,7 @@ void HttpRunner::Start(StartRequest request) {
 }
 
 void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
-  if (slots_.Drop(ref)) {
-    {
-      MutexLock lock(mutex_);
-      places_.erase(AttemptName(ref));
-    }
-    pool_.PostEnding(MakeJob([this, ref, why] {
-      options_.sink.ended(ref, NotStartedEnding(StrCat(KillWhyText(why), " while it waited for one of the ",
-                                                       slots_.count(), " HTTP slots")));
-    }));
-    return;
-  }
+  if (Withdraw(ref, KillWhyText(why))) return;
   std::optional<uint64_t> call;
   {
     MutexLock lock(mutex_);
@@ -57,6 +47,19 @@ void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
     call = found->second.call;
   }
   if (call.has_value()) client_->Cancel(*call);
+}
+
+bool HttpRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
+  if (!slots_.Drop(ref)) return false;
+  {
+    MutexLock lock(mutex_);
+    places_.erase(AttemptName(ref));
+  }
+  pool_.PostEnding(MakeJob([this, ref, why] {
+    options_.sink.ended(ref, NotStartedEnding(StrCat(why, " while it waited for one of the ", slots_.count(),
+                                                     " HTTP slots")));
+  }));
+  return true;
 }
 
 void HttpRunner::PostBegin(StartRequest request) {

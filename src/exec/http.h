@@ -36,6 +36,7 @@ class HttpRunner {
   HttpRunner(Options options, Pool& pool);
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
+  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
   // Calls under way are let go, unreported. After the pool's stop.
   void Stop() { client_.reset(); }
 

@@ -96,7 +96,8 @@ std::optional<SpawnFault> AwaitHelper(pid_t pid, Pipe& status) {
 }  // namespace
 
 bool SpawnFault::exhausted() const {
-  return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ETIMEDOUT;
+  return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ETIMEDOUT ||
+         error == ETXTBSY;
 }
 
 std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan) {
@@ -126,7 +127,8 @@ std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan) {
   Born born = CloneAndExec(exec);
   spawned.birth.latest = TicksNow();
   if (born.error != 0) {
-    const bool helper_itself = helped && std::string_view(born.step) == "exec";
+    // Arguments and environment are the command's own, so that too much of them is no fault of the helper's.
+    const bool helper_itself = helped && std::string_view(born.step) == "exec" && born.error != E2BIG;
     return SpawnFault{born.error, helper_itself ? "helper" : born.step};
   }
   spawned.pid = born.pid;

@@ -43,7 +43,8 @@ struct Spawned {
 struct SpawnFault {
   int error = 0;
   std::string step;  // "exec", "setuid", "pipe"…
-  // The machine has no room at the moment (descriptors, processes, memory): the same may succeed later.
+  // The machine has no room at the moment (descriptors, processes, memory), or somebody is writing the
+  // program: the same may succeed later.
   bool exhausted() const;
 };
 std::variant<Spawned, SpawnFault> Spawn(const SpawnPlan& plan);

@@ -60,6 +60,10 @@ class SharingProber : public Prober {
         files_(options_.threads, std::max(options_.threads, kFileThreadsMax)),
         commands_(kCommandThreads, kCommandThreadsMax) {
     CHECK(cancel_->valid());
+    if (!guard_.ok()) return;
+    HttpClientOptions client;
+    client.guard = std::make_shared<const AddressGuard>(*guard_);
+    http_ = std::make_unique<HttpClient>(client);
   }
 
   ~SharingProber() override {
@@ -226,11 +230,6 @@ class SharingProber : public Prober {
     }
     MutexLock lock(mutex_);
     if (closing_) return;
-    if (http_ == nullptr) {
-      HttpClientOptions options;
-      options.guard = std::make_shared<const AddressGuard>(*guard_);
-      http_ = std::make_unique<HttpClient>(options);
-    }
     http_->Start(std::move(call).value(), [this, key, request](const HttpResult& result) {
       EndLook(key, LookEnd::kDone, JudgeAnswer(request->condition->http.expect, result, request->timeout));
     });

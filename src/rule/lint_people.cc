@@ -37,9 +37,12 @@ void LintOwner(LintContext* context, const LintGroup& group) {
     return level.first == AlertLevel::kP1 && !level.second.empty();
   });
   if (has_p1) return;
+  const bool has_any = std::any_of(owner->channels.begin(), owner->channels.end(),
+                                   [](const auto& level) { return !level.second.empty(); });
   context->Add(kWarning, group,
                {"no_p1_channel", "owner",
-                StrCat("its owner ", name, " has no P1 channel: what must be acted on now reaches nobody"),
+                StrCat("its owner ", name, " has no P1 channel: what must be acted on now ",
+                       has_any ? "goes where all else goes, as if it could wait" : "reaches nobody"),
                 StrCat("add a channel under owners.", name, ".P1 in duecourse.yaml")});
 }
 

@@ -193,6 +193,8 @@ TEST(LintPeople, TheOwnerNamedDefaultHasTheRulesThatNameNone) {
     return LintRules(rule, "2026-02-10T00:00:00Z", true, channels + owners);
   };
   EXPECT_EQ(lint("owners: {default: {P1: [phone]}}").Serious(), std::vector<std::string>{});
+  EXPECT_NE(lint("owners: {default: {P2: [phone]}}").Text("no_p1_channel").find("goes where all else goes"),
+            std::string::npos);
   EXPECT_NE(lint("owners: {default: {P2: [phone]}}").Text("no_p1_channel").find("owners.default.P1"),
             std::string::npos);
   EXPECT_TRUE(lint("owners: {data: {P1: [phone]}}").Has("no_owner"));

@@ -310,6 +310,8 @@ void Daemon::ApplyOne(Effect effect) {
       live_.insert(start->request.ref.run_id);
     }
     executor_->Start(std::move(start->request));
+  } else if (auto* withdraw = std::get_if<AttemptWithdraw>(&effect)) {
+    executor_->Withdraw(withdraw->ref, withdraw->why);
   } else if (auto* kill = std::get_if<AttemptKill>(&effect)) {
     executor_->Kill(kill->ref, kill->why);
   } else if (auto* inspect = std::get_if<AttemptInspect>(&effect)) {

@@ -1,6 +1,7 @@
 // Reading rules again, off the engine's thread: all or nothing; an invalid set leaves the active one as it
 // is.
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -59,6 +60,8 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
     }
     reply(answer);
   };
+  uint64_t without_thread = 0;
+  std::string why;
   {
     MutexLock lock(reload_mutex_);
     if (!reloading_ || (order.waits && !next_reload_)) {
@@ -70,9 +73,21 @@ void Daemon::Reload(ReloadOrder order, std::function<void(Answer)> reply) {
       // The thread before has nothing left to do but to end.
       if (reload_thread_.joinable()) reload_thread_.join();
       reloading_ = true;
-      reload_thread_ = std::thread([this, order, id] { ReadRules(order, id); });
-      return;
+      try {
+        reload_thread_ = std::thread([this, order, id] { ReadRules(order, id); });
+        return;
+      } catch (const std::system_error& error) {
+        reloading_ = false;
+        without_thread = id;
+        why = error.what();
+      }
     }
+  }
+  if (without_thread != 0) {
+    return Answered({without_thread, Answer::Kind::kProblem,
+                     StrCat("the machine gives no thread to read the rules with (", why,
+                            "); those in force go on; see TasksMax and ulimit -u"),
+                     Json::MakeObject()});
   }
   const std::string busy = "a reload is running: the rules are being read; ask again when it is answered";
   noted({0, Answer::Kind::kRefused, busy,
