@@ -122,7 +122,7 @@ TEST(CliErrors, ARefusalAnUnknownNameAndAProblemOfTheDaemonAreObjectsToo) {
       {{"flag", "unset", "f", "--undated", "--by", "bob"}, 1, "flag f is not set"},
       {{"why", "dayly"}, 1, "there is no task dayly"},
       {{"runs", "dayly"}, 1, "there is no task dayly"},
-      {{"runs", "--state", "happy"}, 2, "there is no state happy"},
+      {{"runs", "--state", "happy"}, 2, "there is no state happy; there are scheduled, running"},
       {{"cancel", "rnothing", "--by", "bob"}, 1, "there is no run rnothing"},
   };
   for (const FaultRow& row : rows) {

@@ -214,6 +214,9 @@ Attempt EngineState::EndOf(const OpenRun& open, const Classified& what, const En
 }
 
 std::string AttemptText(const Attempt& attempt) {
+  // Its summary says so itself.
+  if (attempt.outcome == Outcome::kNotStarted && attempt.summary.starts_with("not started: "))
+    return StrCat("attempt ", attempt.number, " ", attempt.summary);
   return StrCat("attempt ", attempt.number, " ", OutcomeName(attempt.outcome),
                 attempt.summary.empty() ? "" : ": ", attempt.summary);
 }

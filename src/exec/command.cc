@@ -75,6 +75,7 @@ void CommandRunner::Launch(StartRequest request, int tries) {
   }
   if (kill.has_value())
     return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was started")));
+  request.BeginsAt(options_.clock.Wall());
   Launcher::Launched launched = launcher_.Launch(request);
   if (Ending* ending = std::get_if<Ending>(&launched)) return End(ref, std::move(*ending));
   if (auto* child = std::get_if<std::unique_ptr<Child>>(&launched)) return OnRunning(std::move(*child));

@@ -137,6 +137,12 @@ std::string ContextMember(std::string_view name) {
   return AsciiLower(name);
 }
 
+void StartRequest::BeginsAt(Instant now) {
+  for (auto& [name, value] : context) {
+    if (ContextMember(name) == "deadline") value = FormatUtc(now + timeout);
+  }
+}
+
 Result<std::string> RequestSecret(const StartRequest& request, const SecretRef& secret) {
   if (secret.env.empty() && request.folder.empty() && !secret.file.starts_with('/')) {
     return Error(StrCat("secret file ", secret.file,

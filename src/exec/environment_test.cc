@@ -199,6 +199,18 @@ TEST_F(EnvironmentTest, SignalsAreAsAProgramExpectsThem) {
   EXPECT_EQ(OutputOf("r1").out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+TEST_F(EnvironmentTest, TheDeadlineIsReckonedFromTheStartAndNotFromTheClaim) {
+  StartRequest request = Shell("r1", "echo $DUECOURSE_DEADLINE");
+  request.timeout = Minutes(7);
+  request.context.emplace_back("DUECOURSE_DEADLINE", "2020-01-01T00:00:00Z");  // it waited for long
+  const Instant before = SystemClock().Wall();
+  EXPECT_EQ(Run(std::move(request)).code, 0);
+  Result<Instant> deadline = ParseUtc(std::string(Trim(OutputOf("r1").out)));
+  ASSERT_TRUE(deadline.ok());
+  EXPECT_GE(*deadline, before + Minutes(7));
+  EXPECT_LE(*deadline, SystemClock().Wall() + Minutes(7));
+}
+
 TEST_F(EnvironmentTest, ASessionOfItsOwnWithoutATerminal) {
   EXPECT_EQ(Run(Shell("r1", "echo $$ $(ps -o pgid=,sid=,tty= -p $$)")).code, 0);
   std::string out = OutputOf("r1").out;

@@ -50,6 +50,9 @@ struct StartRequest {
   // BUSINESS_DATE KEY FENCE TRIGGER DEADLINE TIMEZONE…); HTTP agents get the same as JSON in the body's place
   // where none is written, and as headers.
   std::vector<std::pair<std::string, std::string>> context;
+
+  // DEADLINE again, for an attempt that begins now: it may have waited for a slot.
+  void BeginsAt(Instant now);
 };
 
 // How an unfinished attempt of a former daemon stands.

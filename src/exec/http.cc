@@ -77,6 +77,7 @@ void HttpRunner::Begin(StartRequest request) {
   }
   if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was sent")));
   if (!guard_fault_.empty()) return End(ref, ConfigurationEnding("http_allow", guard_fault_));
+  request.BeginsAt(options_.clock.Wall());
   Result<HttpClientCall> call = BuildCall(request, options_.exec.store_id);
   if (!call.ok()) return End(ref, ConfigurationEnding("request_unusable", Redact(call.error().message())));
   call->max_response_bytes = kHttpAnswerMaxBytes;

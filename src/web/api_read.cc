@@ -87,7 +87,11 @@ HttpResponse Runs(Params& params, Backend& backend, StoreReader& reader) {
   std::string state = params.Text("state");
   if (!state.empty()) {
     std::optional<RunState> known = RunStateFromName(state);
-    if (!known) return Problem(400, StrCat("there is no state ", state));
+    if (!known) {
+      std::vector<std::string> names;
+      for (int i = 0; i < kRunStateCount; ++i) names.emplace_back(RunStateName(static_cast<RunState>(i)));
+      return Problem(400, StrCat("there is no state ", state, "; there are ", Join(names, ", ")));
+    }
     filter.states.push_back(*known);
   }
   if (!params.error().empty()) return Problem(400, params.error());

@@ -340,8 +340,11 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
     ranges.Add(NoteToJson(note));
   }
   if (runs->empty() && notes->empty()) {
-    story.Add(date ? "  nothing of this task is known for that day: it was not due, or not in force yet"
-                   : "  nothing has been due yet");
+    const bool to_come = date && zone.ToLocal(backend.now()).civil.day < *date;
+    story.Add(!date ? "  nothing has been due yet"
+              : to_come
+                  ? "  that day is yet to come"
+                  : "  nothing of this task is known for that day: it was not due, or not in force yet");
   }
   story.Live();
   Json body = Json::MakeObject();
