@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -282,7 +283,7 @@ class MoodyServer {
     MutexLock lock(mutex_);
     return asked_;
   }
-  int most_open() {
+  int64_t most_open() {
     MutexLock lock(mutex_);
     return most_open_;
   }
@@ -299,13 +300,17 @@ class MoodyServer {
       MutexLock lock(mutex_);
       mood = mood_;
       ++asked_;
-      most_open_ = std::max(most_open_, ++open_);
+      open_.insert(&peer);
+      // One whose thread has not noticed yet that it was given up is not open any more.
+      most_open_ = std::max<int64_t>(
+          most_open_, std::count_if(open_.begin(), open_.end(),
+                                    [&](const RawPeer* one) { return one == &peer || !one->HungUp(); }));
     }
     const int64_t from = MonotonicMicros();
     peer.ReadHead();
     Answer(peer, mood);
     MutexLock lock(mutex_);
-    --open_;
+    open_.erase(&peer);
     longest_ms_ = std::max(longest_ms_, (MonotonicMicros() - from) / 1000);
   }
   void Answer(RawPeer& peer, const std::string& mood) {
@@ -337,8 +342,8 @@ class MoodyServer {
   Mutex mutex_;
   std::string mood_ GUARDED_BY(mutex_) = "mute";
   int asked_ GUARDED_BY(mutex_) = 0;
-  int open_ GUARDED_BY(mutex_) = 0;
-  int most_open_ GUARDED_BY(mutex_) = 0;
+  std::set<const RawPeer*> open_ GUARDED_BY(mutex_);
+  int64_t most_open_ GUARDED_BY(mutex_) = 0;
   int64_t longest_ms_ GUARDED_BY(mutex_) = 0;
   RawServer server_;
 };

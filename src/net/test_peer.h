@@ -40,6 +40,11 @@ class RawPeer {
     CHECK(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
     return RawPeer(std::move(fd));
   }
+  // Whether the other side has closed by now, as the kernel knows it: no thread of ours need have noticed.
+  bool HungUp() const {
+    pollfd look{fd_.get(), POLLRDHUP, 0};
+    return ::poll(&look, 1, 0) > 0;
+  }
   // False once the other side has closed.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
