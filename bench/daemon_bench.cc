@@ -137,7 +137,7 @@ void W5(const std::string& program) {
   // The first is shown by itself: a task's first command ever also makes the task's own folder, which costs
   // as much as half a spawn.
   constexpr int kRounds = 6;
-  constexpr int kApart = 8;   // seconds
+  constexpr int kApart = 8;  // seconds
   std::vector<Round> rounds(kRounds);
   size_t success = 0, attempts = 0;
   {
