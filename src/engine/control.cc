@@ -103,7 +103,9 @@ void EngineState::OnControlled(const Pending& pending) {
   if (asked != nullptr && asked->resume) {
     for (Lane& lane : lanes) EndPaused(lane, asked->catch_up);
   }
-  if (control.paused) WithdrawPaused();
+  if (control.paused) {
+    for (const auto& [id, open] : runs) AskBegin(*open);
+  }
   WakeAll();
   if (asked == nullptr || asked->resume || !former.paused) {
     AnswerFine(pending, "");
@@ -115,13 +117,6 @@ void EngineState::OnControlled(const Pending& pending) {
   Reply(*pending.request, Answer::Kind::kFine,
         StrCat(control.scope, " is paused by ", control.by, "; it was paused by ", was),
         Json::MakeObject().Set("was_paused_by", was));
-}
-
-void EngineCore::WithdrawPaused() {
-  for (const auto& [id, open] : runs) {
-    const bool paused = open->task != nullptr && PauseOf(*open->task) != nullptr;
-    if (paused && open->claim_kind != TriggerKind::kManual) Withdraw(*open, "its task was paused");
-  }
 }
 
 void EngineState::EndPaused(Lane& lane, bool keep_newest) {

@@ -84,10 +84,6 @@ void EngineCore::ArmRun(OpenRun& open, Instant at) {
   Arm({at, Timer::Kind::kRun, open.timer, open.run.id});
 }
 
-void EngineCore::Withdraw(const OpenRun& open, const char* why) {
-  if (open.executing) Emit(AttemptWithdraw{{open.run.id, open.run.fence, open.run.attempts}, why});
-}
-
 void EngineCore::ReleaseTrial(const OpenRun& open) {
   Breaker* breaker = open.lane == kNoLane ? nullptr : lanes[open.lane].breaker.get();
   auto idle = idle_breakers.find({open.run.task, open.run.value});

@@ -51,9 +51,8 @@ class EngineCore {
   void OnAnswerStored(OpenRun* open, uint64_t ticket, int64_t decision_id);
   // The trial of this run came to nothing: another may take its place.
   void ReleaseTrial(const OpenRun& open);
-  // What is claimed may yet wait for a slot of the executor: there it does not start any more.
-  void Withdraw(const OpenRun& open, const char* why);
-  void WithdrawPaused();
+  // What is claimed may yet wait for a slot of the executor: where decide/ says no, it does not begin there.
+  void AskBegin(const OpenRun& open);
   // Answers to people, and the row that says who did what.
   void Reply(const Request& request, Answer::Kind kind, const std::string& message, Json body);
   void Refuse(const Request& request, Reason reason, const std::string& text, const std::string& run_id);

@@ -98,7 +98,7 @@ void EngineState::Handle(Event event) {
     OnRules(std::move(*offered));
   } else if (std::get_if<DrainAsked>(&event) != nullptr) {
     draining = true;
-    for (const auto& [id, open] : runs) Withdraw(*open, "the daemon stopped");
+    for (const auto& [id, open] : runs) AskBegin(*open);
     FoldAll();
     WakeAll();
   } else if (std::get_if<StopNow>(&event) != nullptr) {

@@ -121,18 +121,21 @@ Event NotStarted(const AttemptRef& ref, const std::string& why) {
 }
 
 TEST(Engine, WhatWaitsForASlotDoesNotStartAfterItsWindowInAPauseOrInADrain) {
-  for (const char* what : {"window", "pause", "drain", "kill"}) {
+  for (const char* what : {"window", "pause", "drain", "kill", "maintenance"}) {
     SCOPED_TRACE(what);
     const std::string name = what;
     std::string rule = Rule("a");
     if (name == "kill") rule.replace(rule.find("execution: {"), 12, "execution: {kill_at_window_end: true, ");
-    Bench bench(RulesOf("tasks:\n" + rule));
+    const std::string maintenance =
+        "maintenance: [{name: m, why: w, from: 2026-03-02T08:01:30Z, until: 2026-03-02T08:30:00Z}]\n";
+    Bench bench(RulesOf("tasks:\n" + rule, name == "maintenance" ? maintenance : ""));
     bench.Step(kDue);
     bench.Settle();
     ASSERT_EQ(bench.starts.size(), 1u);
     bench.Step(kDue + Minutes(1));
+    bench.Settle();
     EXPECT_TRUE(bench.withdrawn.empty());
-    const Instant at = name == "pause" || name == "drain" ? kDue + Minutes(2) : kDue + Hours(4);
+    const Instant at = name == "window" || name == "kill" ? kDue + Hours(4) : kDue + Minutes(2);
     if (name == "pause") {
       bench.clock.wall = at;
       bench.Ask(1, PauseRequest{"task/a"});

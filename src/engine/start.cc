@@ -1,4 +1,5 @@
 // Starts, heartbeats and kills of attempts.
+#include "decide/begin.h"
 #include "engine/attempt.h"
 #include "engine/state.h"
 
@@ -67,7 +68,29 @@ void EngineState::KillAttempt(OpenRun& open, KillWhy why, const std::string& cau
   Emit(AttemptKill{{open.run.id, open.run.fence, open.run.attempts}, why});
 }
 
-// A running attempt's timer: its heartbeat, the end of its window where the rule kills at it.
+static const char* WithdrawnText(Reason reason) {
+  if (reason == Reason::kDraining) return "the daemon stopped";
+  if (reason == Reason::kPaused) return "its task was paused";
+  return reason == Reason::kMaintenanceWindow ? "a maintenance began" : "its window ended";
+}
+
+void EngineCore::AskBegin(const OpenRun& open) {
+  if (!open.executing) return;
+  BeginFacts facts;
+  facts.now = now;
+  facts.ends = open.run.window_ends;
+  facts.draining = draining;
+  facts.by_hand = open.claim_kind == TriggerKind::kManual;
+  int index = -1;
+  if (open.task != nullptr) {
+    facts.paused = PauseOf(*open.task) != nullptr;
+    facts.maintenance_until = MaintenanceUntil(*open.task, &index);
+  }
+  if (std::optional<Reason> no = MayNotBegin(facts))
+    Emit(AttemptWithdraw{{open.run.id, open.run.fence, open.run.attempts}, WithdrawnText(*no)});
+}
+
+// A running attempt's timer: its heartbeat, and the end of its window.
 void EngineState::OnRunningTimer(OpenRun& open) {
   if (open.stuck_at <= now) TellStuck(open);
   bool nobodys = !open.executing && !open.inspecting && open.flight == OpenRun::Flight::kNone;
@@ -84,8 +107,7 @@ void EngineState::OnRunningTimer(OpenRun& open) {
     }
     open.renew_at = open.executing ? now + open.task->rule().trigger.lease_heartbeat : kNever;
   }
-  if (open.run.window_ends <= now && open.claim_kind != TriggerKind::kManual)
-    Withdraw(open, "its window ended");
+  AskBegin(open);
   if (KillInstant(open) <= now)
     KillAttempt(open, KillWhy::kWindowEnd, "its window ended and the rule says kill_at_window_end");
   ArmRun(open, NextLook(open, now));

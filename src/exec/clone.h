@@ -2,9 +2,9 @@
 // CLONE_VFORK. Nothing is copied and the thread waits until the child's exec, so that a daemon of two
 // gigabytes starts programs as fast as a small one.
 //
-// By our own hand, for posix_spawn maps a stack for each child, sets all 64 signals one by one and leaves the
-// pidfd to another call: together up to a tenth of what starting and ending /bin/true costs (./dev bench
-// spawn). It also knows no umask and no limits, which a child had to be given by another program or too late.
+// By our own hand, for posix_spawn knows no umask and no limits, which a child had to be given by another
+// program or too late; and it maps a stack for each child and leaves the pidfd to another call, which is up
+// to a tenth of what starting and ending /bin/true costs (./dev bench spawn).
 //
 // Any thread.
 #pragma once

@@ -40,7 +40,11 @@ class CloneTest : public ::testing::Test {
     EXPECT_EQ(info.si_pid, born.pid);
     return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
   }
-  void ExpectNothingLeft(const Born& born) {
+  void ExpectFault(int error, const char* step) {
+    Run("");
+    const Born born = CloneAndExec(plan_);
+    EXPECT_EQ(born.error, error);
+    EXPECT_STREQ(born.step, step);
     EXPECT_FALSE(born.pidfd.valid());
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD) << "no child, dead or alive";
@@ -64,38 +68,23 @@ TEST_F(CloneTest, ItsPidfdTellsOfItsEndAndIsNotInherited) {
 }
 
 TEST_F(CloneTest, AProgramThatIsNotThereIsToldAndNothingIsLeft) {
-  Run("");
   plan_.program = "/no/such/program";
-  const Born born = CloneAndExec(plan_);
-  EXPECT_EQ(born.error, ENOENT);
-  EXPECT_STREQ(born.step, "exec");
-  ExpectNothingLeft(born);
+  ExpectFault(ENOENT, "exec");
 }
 
 TEST_F(CloneTest, AFolderThatCannotBeEnteredIsNamedAndNotTheProgram) {
-  Run("");
   plan_.cwd = null_.get();
-  const Born born = CloneAndExec(plan_);
-  EXPECT_EQ(born.error, ENOTDIR);
-  EXPECT_STREQ(born.step, "chdir");
-  ExpectNothingLeft(born);
+  ExpectFault(ENOTDIR, "chdir");
 }
 
 TEST_F(CloneTest, ADescriptorThatIsNoneIsToldAndNothingIsLeft) {
-  Run("");
   plan_.files[1] = 999'999;
-  const Born born = CloneAndExec(plan_);
-  EXPECT_EQ(born.error, EBADF);
-  EXPECT_STREQ(born.step, "descriptors");
-  ExpectNothingLeft(born);
+  ExpectFault(EBADF, "descriptors");
 }
 
 TEST_F(CloneTest, AStandardDescriptorThatWasForgottenIsNotTheDaemons) {
-  Run("");
   plan_.files[0] = -1;
-  const Born born = CloneAndExec(plan_);
-  EXPECT_STREQ(born.step, "descriptors");
-  ExpectNothingLeft(born);
+  ExpectFault(EBADF, "descriptors");
 }
 
 // Signals 32 and 33 are the C library's own and only the kernel's call reaches them.

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "exec/launch.h"
+#include "exec/spawn.h"
 #include "exec/test_harness.h"
 
 namespace duecourse {
@@ -263,6 +264,43 @@ TEST_F(EnvironmentTest, AnExecThatFailsBehindTheHelperEndsAsInFrontOfIt) {
     EXPECT_EQ(ending.code, 126);
     EXPECT_NE(ending.summary.find("begins with #!"), std::string::npos) << ending.summary;
   }
+}
+
+TEST_F(EnvironmentTest, TooMuchForAnExecIsTheCommandsFaultWhoeverRunsIt) {
+  for (const char* user : {"", "nobody"}) {
+    if (*user != '\0' && ::geteuid() != 0) GTEST_SKIP() << "needs root";
+    ExecutionRule rule = ShellRule();
+    rule.user = user;
+    StartRequest request = RequestOf(StrCat("big", user), rule);
+    request.argv = {"/bin/true"};
+    for (int i = 0; i < 60; ++i) request.argv.emplace_back(100'000, 'x');
+    Ending ending = Run(std::move(request));
+    EXPECT_EQ(ending.code, 126) << ending.summary;
+    EXPECT_NE(ending.summary.find("too large"), std::string::npos) << ending.summary;
+  }
+}
+
+TEST_F(EnvironmentTest, AProgramThatIsBeingWrittenMayBeTriedAgain) {
+  const std::string program = folder_ / "busy";
+  std::filesystem::copy_file("/bin/true", program);
+  const Fd writing(::open(program.c_str(), O_WRONLY | O_CLOEXEC));
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  SpawnPlan plan;
+  plan.program = program;
+  plan.argv = {"busy"};
+  plan.cwd = root.get();
+  plan.in = null.get();
+  std::variant<Spawned, SpawnFault> spawned = Spawn(plan);
+  ASSERT_TRUE(std::holds_alternative<SpawnFault>(spawned));
+  EXPECT_EQ(std::get<SpawnFault>(spawned).error, ETXTBSY);
+  EXPECT_TRUE(std::get<SpawnFault>(spawned).exhausted());
+}
+
+TEST_F(EnvironmentTest, AFolderThatCannotBeEnteredIsAFaultOfTheRule) {
+  const Ending ending = FaultEnding({EACCES, "chdir"}, "true");
+  EXPECT_EQ(ending.code, 78);
+  EXPECT_EQ(ending.said_code, "workdir_unusable");
 }
 
 TEST_F(EnvironmentTest, TheSoftLimitOfFilesIsTheOneTheDaemonWasStartedWith) {
