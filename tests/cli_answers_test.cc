@@ -1,6 +1,7 @@
 // What the command line answers to a newcomer: an empty folder, a slip in a name, a part of an id, a question
 // whose answer is empty.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -488,6 +489,53 @@ TEST(Access, ASocketPathThatNoneCanHaveIsSaidAndNothingWasAsked) {
     ExpectIn(result.err, "nothing was asked");
     ExpectNotIn(result.err, "may still happen");
   }
+}
+
+TEST(FullDisk, AnAnswerThatCannotBeWrittenIsNoSuccess) {
+  ScratchFolder folder;
+  WriteText(folder / "rules/a.yaml", kDaily);
+  for (const std::string words :
+       {"version", "help", "schema", "run rules/a.yaml", "next --cron '* * * * *' --timezone UTC"}) {
+    ProgramSpec spec;
+    spec.argv = {"sh", "-c", StrCat("exec ", DUECOURSE_PROGRAM, " ", words, " > /dev/full")};
+    spec.env = PlainEnvironment();
+    spec.folder = folder.path();
+    const ProgramResult result = RunProgram(spec);
+    EXPECT_EQ(result.code, 1) << words;
+    ExpectIn(result.err, "the answer could not be written to standard output");
+  }
+}
+
+TEST(Slots, AnAttemptThatWaitsForOneIsNotSaidToRun) {
+  TestDaemon daemon;
+  daemon.Settings("command_slots: 1\n");
+  const std::string head = ", trigger: {cron: \"0 9 * * *\", timezone: Europe/Berlin}, execution: {cwd: ., shell: ";
+  daemon.Rules(StrCat("tasks:\n  - {task_id: long", head, "\"read line < gate\"}}\n  - {task_id: next", head,
+                      "\"echo hello\"}}\n"));
+  ASSERT_EQ(::mkfifo((daemon / "rules/gate").c_str(), 0600), 0);
+  ASSERT_TRUE(daemon.Start()) << daemon.log();
+  for (const char* task : {"long", "next"})
+    ASSERT_EQ(daemon.Cli({"trigger", task, "--extra", "--by", "ann", "--reason", "try"}).code, 0);
+  ASSERT_TRUE(Eventually([&] { return daemon.log().find("attempt_started") != std::string::npos; }));
+  const auto id = [&](const char* task) { return daemon.Runs(task).at(0).Get("run_id").AsString(); };
+  const std::string waits = daemon.Cli({"why", "next"}).out;
+  ExpectIn(waits, "attempt 1 claimed: by hand, ann");
+  ExpectIn(waits, "attempt 1 (manual) has been waiting for the only command slot since ");
+  ExpectIn(daemon.Cli({"logs", id("next")}).out, "it has not started: it waits for the only command slot");
+  EXPECT_EQ(daemon.Get("/api/v1/runs/" + id("next")).Get("attempt_list").AsArray().at(0).Get("waits_for").AsString(),
+            "the only command slot");
+  const std::string runs = daemon.Cli({"why", "long"}).out;
+  ExpectIn(runs, "attempt 1 started: by hand, ann");
+  ExpectIn(runs, "attempt 1 (manual) has been running since ");
+
+  ASSERT_EQ(daemon.Cli({"cancel", id("next"), "--by", "ann", "--reason", "enough"}).code, 0);
+  ASSERT_TRUE(Eventually([&] { return daemon.Runs("next").at(0).Get("state").AsString() == "skipped"; }));
+  const std::string ended = daemon.Cli({"why", "next"}).out;
+  ExpectIn(ended, "attempt 1 claimed: by hand, ann");
+  ExpectNotIn(ended, "started: by hand");
+  ExpectIn(daemon.Cli({"logs", id("next")}).out, "it was never started");
+  WriteText(daemon / "rules/gate", "\n");
+  ASSERT_TRUE(Eventually([&] { return daemon.Runs("long").at(0).Get("state").AsString() == "success"; }));
 }
 
 }  // namespace

@@ -148,16 +148,10 @@ Zone ZoneOf(const AlertFacts& facts) {
 Json FailureLines(const AlertFacts& facts) {
   constexpr size_t kLines = 3;
   Json lines = Json::MakeArray();
-  if (facts.failure_lines != nullptr) {
-    for (size_t i = 0; i < std::min(kLines, facts.failure_lines->size()); ++i) {
-      lines.Add(Shown((*facts.failure_lines)[i], kShownLine));
-    }
-  } else if (facts.last_failures != nullptr) {
-    const Zone zone = ZoneOf(facts);
-    for (size_t i = 0; i < std::min(kLines, facts.last_failures->size()); ++i) {
-      lines.Add(FailureLine((*facts.last_failures)[i], zone));
-    }
-  }
+  if (facts.last_failures == nullptr) return lines;
+  const Zone zone = ZoneOf(facts);
+  for (size_t i = 0; i < std::min(kLines, facts.last_failures->size()); ++i)
+    lines.Add(FailureLine((*facts.last_failures)[i], zone));
   return lines;
 }
 

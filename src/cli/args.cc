@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "web/version.h"
@@ -148,9 +150,7 @@ void Overview() {
 
 }  // namespace
 
-int RunCommandLine(int argc, char** given) {
-  std::vector<char*> words = VerbFirst(argc, given);
-  char** const argv = words.data();
+static int RunWords(int argc, char** argv) {
   if (argc < 2) {
     Overview();
     return kExitUsage;
@@ -174,6 +174,18 @@ int RunCommandLine(int argc, char** given) {
   std::optional<std::string> nearest = Nearest(word, names);
   return UsageFault(Unparsed(argc, argv), StrCat("duecourse: there is no verb ", word,
                                                  nearest ? StrCat("; did you mean ", *nearest, "?") : ""));
+}
+
+// An answer that could not be written is no answer, whatever was done.
+int RunCommandLine(int argc, char** given) {
+  std::vector<char*> words = VerbFirst(argc, given);
+  const int code = RunWords(argc, words.data());
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if (code != kExitFine || (flushed && std::ferror(stdout) == 0)) return code;
+  return Fail(Unparsed(argc, words.data()), kExitProblem,
+              StrCat("the answer could not be written to standard output",
+                     flushed ? "" : StrCat(": ", ErrnoText(error))));
 }
 
 }  // namespace duecourse

@@ -52,7 +52,11 @@ int LogsVerb(const Args& args) {
     const bool output_lost = Notes(answer.body.Get("notes"));
     const bool wrote = answer.body.Get("stdout").Get("bytes").AsInteger() > 0 ||
                        answer.body.Get("stderr").Get("bytes").AsInteger() > 0;
-    if (!wrote && answer.body.Get("running").AsBool()) {
+    if (answer.body.Has("waits_for")) {
+      std::printf("== it has not started: it waits for %s\n", answer.body.Get("waits_for").AsString().c_str());
+    } else if (!wrote && !answer.body.Get("started").AsBool()) {
+      std::printf("== it was never started; duecourse why says why\n");
+    } else if (!wrote && answer.body.Get("running").AsBool()) {
       std::printf("== it is still running; its output is kept when it ends\n");
     } else if (!wrote && answer.body.Get("kept").AsBool()) {
       std::printf("== it wrote nothing\n");

@@ -42,7 +42,7 @@ Recovery Person(const RecoverFacts& facts, Reason reason, const char* because) {
 
 constexpr const char* kHold = "the rule says on_lost: hold";
 constexpr const char* kCapReached = "max_total_attempts is reached";
-constexpr const char* kBusiness = "its class is business, which is not tried again";
+constexpr const char* kBusiness = "a business failure, which is not tried again";
 constexpr const char* kAskedToWait = "it asked for a longer wait (Retry-After), which moves the next attempt";
 
 bool Waits(RunState state) {

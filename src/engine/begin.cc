@@ -222,13 +222,11 @@ void EngineState::Activate(ActivateCall call, std::vector<std::pair<std::string,
 }
 
 // What happened before this daemon is told by it too: the newest failures of each run.
-static std::unordered_map<std::string, std::vector<std::string>> FailuresOf(const Snapshot& snapshot) {
-  std::unordered_map<std::string, std::vector<std::string>> failures;
+static std::unordered_map<std::string, std::vector<Attempt>> FailuresOf(const Snapshot& snapshot) {
+  std::unordered_map<std::string, std::vector<Attempt>> failures;
   for (const Attempt& attempt : snapshot.failed) {
-    std::vector<std::string>& lines = failures[attempt.run_id];
-    if (lines.size() >= kFailuresTold) continue;
-    lines.push_back(
-        StrCat(FormatUtc(attempt.ended_at.value_or(attempt.claimed_at)), " ", AttemptText(attempt)));
+    std::vector<Attempt>& told = failures[attempt.run_id];
+    if (told.size() < kFailuresTold) told.push_back(attempt);
   }
   return failures;
 }
@@ -250,7 +248,7 @@ void EngineState::AdoptRuns(const Snapshot& snapshot) {
     });
     if (!under_way) lane->breaker->trial_run.clear();
   }
-  std::unordered_map<std::string, std::vector<std::string>> failures = FailuresOf(snapshot);
+  std::unordered_map<std::string, std::vector<Attempt>> failures = FailuresOf(snapshot);
   for (const Run& run : snapshot.open_runs) {
     OpenRun& open = AddRun(run);
     open.failures = std::move(failures[run.id]);

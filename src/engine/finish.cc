@@ -127,6 +127,10 @@ void EngineState::FinishAttempt(OpenRun& open, Ending ending) {
   call.lost = stored_owner_dead;  // our own, ended by ourselves, is a result like any other
   call.end = EndOf(open, what, ending);
   Run before = open.run;
+  if (IsFailure(what.outcome)) {
+    open.failures.insert(open.failures.begin(), call.end);
+    if (open.failures.size() > kFailuresTold) open.failures.resize(kFailuresTold);
+  }
   Run after = AfterRecovery(open, next, what);
   open.run = after;
   open.last_text = after.detail;
@@ -204,6 +208,8 @@ Attempt EngineState::EndOf(const OpenRun& open, const Classified& what, const En
   end.run_id = open.run.id;
   end.number = open.run.attempts;
   end.fence = open.run.fence;
+  end.kind = open.claim_kind;
+  end.claimed_at = open.claimed_at;
   end.ended_at = now;
   end.outcome = what.outcome;
   end.failure_class = what.failure_class;
@@ -233,11 +239,7 @@ Run EngineState::AfterRecovery(OpenRun& open, const Recovery& next, const Classi
   }
   if (what.outcome == Outcome::kSuccess && !open.run.cancel.empty())
     detail += StrCat(detail.empty() ? "" : "; ", "it was done before this took hold: ", open.run.cancel);
-  if (IsFailure(what.outcome)) {
-    ++after.failures;
-    open.failures.insert(open.failures.begin(), StrCat(FormatUtc(now), " ", detail));
-    if (open.failures.size() > kFailuresTold) open.failures.resize(kFailuresTold);
-  }
+  if (IsFailure(what.outcome)) ++after.failures;
   if (next.because != nullptr) detail += StrCat("; ", next.because);
   if (what.outcome == Outcome::kSuccess) after.failures = 0;
   SetState(after, next.next, next.reason, detail);

@@ -91,7 +91,7 @@ struct OpenRun {
   std::set<std::string> waits_for_flags;  // where it stands in the tables of those who wait
   std::set<std::string> waits_for_tasks;
   Force force;
-  std::vector<std::string> failures;  // newest first, at most three lines, for alerts
+  std::vector<Attempt> failures;  // newest first, at most kFailuresTold, for alerts
   Instant stuck_at = kNever;
   bool stuck_told = false;
   Instant renew_at = kNever;

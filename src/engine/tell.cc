@@ -54,7 +54,7 @@ void EngineState::AddAlert(OpenRun& open, std::optional<AlertRule::Event> event,
   facts.event = *event;
   facts.task = TaskToTell(open);
   facts.run = &open.run;
-  facts.failure_lines = &open.failures;
+  facts.last_failures = &open.failures;
   facts.episode = open.run.id;
   facts.told = open.run.told;
   facts.part_of_breaker = part_of_breaker;
@@ -131,13 +131,13 @@ void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, 
   facts.event = AlertRule::Event::kBreakerOpen;
   facts.task = open.task;
   facts.episode = change.after.episode;
-  facts.failure_lines = &open.failures;
+  facts.last_failures = &open.failures;
   facts.at = now;
   AlertDraft draft;
   if (change.opened) {
     facts.what = StrCat("breaker open after repeated failures: ", open.run.detail);
-    facts.next = StrCat("no automatic attempt until ", FormatUtc(change.after.until.value_or(now)),
-                        ", then one trial");
+    facts.next = StrCat("no automatic attempt until ",
+                        FormatLocal(change.after.until.value_or(now), ScheduleOf(open.task->rule(), open.value).zone), ", then one trial");
     draft = DraftAlert(facts);
   } else {
     facts.told = LevelOf(open.task->rule().alerts, AlertRule::Event::kBreakerOpen, 0);
@@ -175,7 +175,7 @@ void EngineState::TellMissedRange(const Lane& lane, const Note& range, PlanCall&
                         FormatLocal(range.last_due, zone), ")");
   }
   facts.what += StrCat(": ", range.detail);
-  facts.next = lane.next_due < kNever ? StrCat("next due after ", FormatUtc(now)) : "nothing more is due";
+  facts.next = lane.next_due < kNever ? StrCat("next due after ", FormatLocal(now, zone)) : "nothing more is due";
   facts.at = now;
   AlertDraft draft = DraftAlert(facts);
   if (draft.level == AlertLevel::kNone) return;
@@ -208,7 +208,8 @@ void EngineState::TellStuck(OpenRun& open) {
   if (open.stuck_told || open.task == nullptr) return;
   open.stuck_told = true;
   std::string what =
-      StrCat("it has been ", RunStateName(open.run.state), " since ", FormatUtc(open.run.state_since));
+      StrCat("it has been ", RunStateName(open.run.state), " since ",
+             FormatLocal(open.run.state_since, ScheduleOf(open.task->rule(), open.value).zone));
   if (open.alive) {
     MoveRun(open, {RunState::kManualRequired, Reason::kStuck,
                    "processes of the former attempt are still there and cannot be ended"});

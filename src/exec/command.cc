@@ -19,7 +19,7 @@ CommandRunner::CommandRunner(Options options, Pool& pool)
       pool_(pool),
       launcher_(options.exec, options.clock, options.journal, options.soft_files),
       finisher_(options.exec, options.clock, options.log),
-      slots_(options.slots),
+      slots_(options.slots, "command"),
       watch_({options.clock, options.log, options.exec.clock_rate,
               [this](std::unique_ptr<Child> child) { PostFinish(std::move(child)); }}) {}
 
@@ -48,16 +48,15 @@ void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
 }
 
 bool CommandRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
-  if (!slots_.Drop(ref)) return false;
+  std::optional<Ending> ending = slots_.Withdraw(ref, why);
+  if (!ending.has_value()) return false;
   {
     MutexLock lock(mutex_);
     places_.erase(AttemptName(ref));
   }
   // Not from here: whoever asks may hold what the sink needs.
-  pool_.PostEnding(MakeJob([this, ref, why] {
-    options_.sink.ended(ref, NotStartedEnding(StrCat(why, " while it waited for one of the ", slots_.count(),
-                                                     " command slots")));
-  }));
+  pool_.PostEnding(MakeJob(
+      [this, ref, ending = *std::move(ending)]() mutable { options_.sink.ended(ref, std::move(ending)); }));
   return true;
 }
 

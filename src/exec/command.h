@@ -42,6 +42,7 @@ class CommandRunner {
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
   bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
+  std::string WaitsFor(const AttemptRef& ref) { return slots_.WaitsFor(ref); }
   Watch& watch() { return watch_; }
   void Stop() { watch_.Stop(); }
 

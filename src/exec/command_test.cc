@@ -292,13 +292,15 @@ TEST_F(CommandTest, WhoFindsNoSlotWaitsItsTurn) {
   executor().Start(std::move(first));
   ASSERT_GT(sink_.StartedPid("r1"), 0);
   for (int i = 2; i <= 6; ++i) executor().Start(Shell(StrCat("r", i), "true"));
+  EXPECT_EQ(executor().WaitsFor({"r4", 1, 1}), "the only command slot");
+  EXPECT_EQ(executor().WaitsFor({"r1", 1, 1}), "");
   executor().Kill({"r4", 1, 1}, KillWhy::kCancelled);
   Ending dropped = sink_.Ended("r4");
   EXPECT_EQ(dropped.kind, Ending::Kind::kNotStarted);
-  EXPECT_EQ(dropped.summary, "not started: cancelled while it waited for one of the 1 command slots");
+  EXPECT_EQ(dropped.summary, "not started: cancelled while it waited for the only command slot");
   executor().Withdraw({"r5", 1, 1}, "its window ended");
   EXPECT_EQ(sink_.Ended("r5").summary,
-            "not started: its window ended while it waited for one of the 1 command slots");
+            "not started: its window ended while it waited for the only command slot");
   executor().Withdraw({"r1", 1, 1}, "its window ended");  // it runs, and goes on
   EXPECT_FALSE(sink_.HasEnded("r1"));
   EXPECT_FALSE(sink_.HasEnded("r2"));

@@ -303,6 +303,19 @@ TEST_F(EnvironmentTest, AFolderThatCannotBeEnteredIsAFaultOfTheRule) {
   EXPECT_EQ(ending.said_code, "workdir_unusable");
 }
 
+TEST_F(EnvironmentTest, AnotherUserStartsInNoFolderThatItMayNotEnter) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_TRUE(MakeFolders(folder_ / "closed", 0700).ok());
+  ExecutionRule rule = ShellRule();
+  rule.user = "nobody";
+  StartRequest request = Shell("r1", "echo it runs", rule);
+  request.cwd = folder_ / "closed";
+  const Ending ending = Run(std::move(request));
+  EXPECT_EQ(ending.code, 78);
+  EXPECT_EQ(ending.said_code, "workdir_unusable");
+  EXPECT_EQ(ending.summary, "not started: its folder cannot be entered: Permission denied (EACCES)");
+}
+
 TEST_F(EnvironmentTest, TheSoftLimitOfFilesIsTheOneTheDaemonWasStartedWith) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -84,6 +84,8 @@ class Executor {
   // Where it still waits for a slot it does not start, and ends as not started, `why` a clause that says so;
   // else nothing happens.
   virtual void Withdraw(const AttemptRef& ref, const std::string& why) = 0;
+  // "one of the 4 command slots" while it waits for one; empty where it has begun, has ended or is unknown.
+  virtual std::string WaitsFor(const AttemptRef& ref) = 0;
   // For an unfinished attempt found in the store at start. `same_boot`: its boot id is ours.
   virtual void Inspect(const AttemptRef& ref, bool same_boot) = 0;
   // An attempt whose ending is stored: its marker may go.

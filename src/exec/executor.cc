@@ -130,6 +130,11 @@ class LocalExecutor : public Executor {
     if (!commands_.Withdraw(ref, why)) agents_.Withdraw(ref, why);
   }
 
+  std::string WaitsFor(const AttemptRef& ref) override {
+    const std::string slot = commands_.WaitsFor(ref);
+    return slot.empty() ? agents_.WaitsFor(ref) : slot;
+  }
+
   void Inspect(const AttemptRef& ref, bool same_boot) override { inspector_.Inspect(ref, same_boot); }
 
   void Forget(const AttemptRef& ref) override {

@@ -98,6 +98,8 @@ int ExecHelperMain(int argc, char** argv) {
   if (!asked.has_value()) return Fail("arguments", EINVAL);
   std::string_view failed = Apply(*asked);
   if (!failed.empty()) return Fail(failed, errno);
+  // We came here as somebody who may enter every folder.
+  if (::faccessat(AT_FDCWD, ".", X_OK, AT_EACCESS) != 0) return Fail("chdir", errno);
   ::execv(argv[asked->program], argv + asked->program + 1);
   return Fail("exec", errno);
 }

@@ -14,7 +14,7 @@
 
 namespace duecourse {
 
-HttpRunner::HttpRunner(Options options, Pool& pool) : options_(options), pool_(pool), slots_(options.slots) {
+HttpRunner::HttpRunner(Options options, Pool& pool) : options_(options), pool_(pool), slots_(options.slots, "HTTP") {
   HttpClientOptions client;
   client.max_connections = slots_.count();
   Result<AddressGuard> guard = AddressGuard::Parse(options_.exec.http_allow);
@@ -50,15 +50,15 @@ void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
 }
 
 bool HttpRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
-  if (!slots_.Drop(ref)) return false;
+  std::optional<Ending> ending = slots_.Withdraw(ref, why);
+  if (!ending.has_value()) return false;
   {
     MutexLock lock(mutex_);
     places_.erase(AttemptName(ref));
   }
-  pool_.PostEnding(MakeJob([this, ref, why] {
-    options_.sink.ended(ref, NotStartedEnding(StrCat(why, " while it waited for one of the ", slots_.count(),
-                                                     " HTTP slots")));
-  }));
+  // Not from here: whoever asks may hold what the sink needs.
+  pool_.PostEnding(MakeJob(
+      [this, ref, ending = *std::move(ending)]() mutable { options_.sink.ended(ref, std::move(ending)); }));
   return true;
 }
 

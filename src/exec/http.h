@@ -37,6 +37,7 @@ class HttpRunner {
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
   bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
+  std::string WaitsFor(const AttemptRef& ref) { return slots_.WaitsFor(ref); }
   // Calls under way are let go, unreported. After the pool's stop.
   void Stop() { client_.reset(); }
 

@@ -397,7 +397,7 @@ TEST_F(HttpTest, WhoFindsNoSlotWaitsItsTurn) {
   executor().Kill({"r3", 1, 1}, KillWhy::kWindowEnd);
   EXPECT_EQ(sink_.Ended("r3").kind, Ending::Kind::kNotStarted);
   EXPECT_EQ(sink_.Ended("r3").summary,
-            "not started: its window ended while it waited for one of the 1 HTTP slots");
+            "not started: its window ended while it waited for the only HTTP slot");
   const int64_t until = MonotonicMicros() + kTestPatienceMs * 1000;
   for (bool asked = false; !asked && MonotonicMicros() < until;) {
     MutexLock lock(held_mutex_);

@@ -2,18 +2,23 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/text.h"
 #include "exec/exec.h"
+#include "exec/launch.h"
 
 namespace duecourse {
 
 class Slots {
  public:
-  explicit Slots(int count) : count_(count) {}
+  // `what`: "command", as people are told of it.
+  Slots(int count, const char* what) : count_(count), what_(what) {}
   int count() const { return count_; }
 
   // Takes a slot and gives the request back, or puts it in line.
@@ -37,14 +42,28 @@ class Slots {
     line_.pop_front();
     return next;
   }
-  // Takes it out of the line; false where it is not in it.
-  bool Drop(const AttemptRef& ref) {
+  // Takes it out of the line, and gives how it ended; nothing where it is not in it.
+  std::optional<Ending> Withdraw(const AttemptRef& ref, const std::string& why) {
     MutexLock lock(mutex_);
-    return std::erase_if(line_, [&ref](const StartRequest& request) { return request.ref == ref; }) > 0;
+    const size_t left = std::erase_if(line_, [&ref](const StartRequest& one) { return one.ref == ref; });
+    if (left == 0) return std::nullopt;
+    return NotStartedEnding(StrCat(why, " while it waited for ", Name()));
+  }
+  // "one of the 4 command slots" where it stands in line for one; else empty.
+  std::string WaitsFor(const AttemptRef& ref) {
+    MutexLock lock(mutex_);
+    const bool waits = std::any_of(line_.begin(), line_.end(),
+                                   [&ref](const StartRequest& one) { return one.ref == ref; });
+    return waits ? Name() : "";
   }
 
  private:
+  std::string Name() const {
+    return count_ == 1 ? StrCat("the only ", what_, " slot") : StrCat("one of the ", count_, " ", what_, " slots");
+  }
+
   const int count_;
+  const char* const what_;
   Mutex mutex_;
   std::deque<StartRequest> line_ GUARDED_BY(mutex_);
   int in_use_ GUARDED_BY(mutex_) = 0;

@@ -162,6 +162,8 @@ TEST_F(LoadFiles, Scenario61WorkingDirectoriesCountFromTheRuleFile) {
                                "/rules/two/data does not exist"));
   ExpectFinding(loaded, "the working directory /no/such does not exist");
   EXPECT_EQ(loaded.findings.size(), 2u) << FindingsText(loaded);
+  Write("rules/two/e.yaml", Rule("e", "cwd: b.yaml\n"));
+  ExpectFinding(Load(), StrCat("the working directory ", root_, "/rules/two/b.yaml is no folder"));
 }
 
 TEST_F(LoadFiles, TenThousandAlikeRulesShareOneBody) {

@@ -82,6 +82,9 @@ template <typename Row>
 std::string ShownReason(const Row& row) {
   return row.strange_reason.empty() ? ReasonName(row.reason) : ShowBytes(row.strange_reason, false);
 }
+inline AttemptRef RefOf(const Attempt& attempt) { return {attempt.run_id, attempt.fence, attempt.number}; }
+// It ended before any of its work began: no slot in time, or a fault in the rule or the machine.
+bool NeverStarted(const Attempt& attempt);
 Json RunToJson(const Run& run, const RuleSet& rules);
 Json AttemptToJson(const Attempt& attempt, const Run& run, const RuleSet& rules);
 Json DecisionToJson(const DecisionRow& row, const RuleSet& rules);

@@ -38,6 +38,12 @@ Json RunToJson(const Run& run, const RuleSet& rules) {
   return out;
 }
 
+bool NeverStarted(const Attempt& attempt) {
+  const Result<Json> detail = Json::Parse(attempt.detail);
+  const bool said = detail.ok() && detail->Has("started") && !detail->Get("started").AsBool();
+  return said || attempt.outcome == Outcome::kNotStarted;
+}
+
 Json AttemptToJson(const Attempt& attempt, const Run& run, const RuleSet& rules) {
   Json out = Json::MakeObject();
   out.Set("run_id", attempt.run_id).Set("attempt", attempt.number).Set("fence", attempt.fence);

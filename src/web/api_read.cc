@@ -112,7 +112,12 @@ HttpResponse OneRun(const std::string& id, Backend& backend, StoreReader& reader
   const std::shared_ptr<const RuleSet> rules = backend.rules();
   Json body = RunToJson(runs->front(), *rules);
   Json list = Json::MakeArray();
-  for (const Attempt& attempt : *attempts) list.Add(AttemptToJson(attempt, runs->front(), *rules));
+  for (const Attempt& attempt : *attempts) {
+    Json item = AttemptToJson(attempt, runs->front(), *rules);
+    const std::string slot = backend.WaitsFor(RefOf(attempt));
+    if (!slot.empty()) item.Set("waits_for", slot);
+    list.Add(std::move(item));
+  }
   body.Set("attempt_list", std::move(list));
   return JsonResponse(200, body);
 }
@@ -153,7 +158,11 @@ HttpResponse Output(const std::string& id, Params& params, Backend& backend, Sto
   for (const Attempt& attempt : *attempts) {
     if (attempt.number != number) continue;
     Result<Json> detail = Json::Parse(attempt.detail);
-    body.Set("running", !attempt.ended_at && attempt.outcome == Outcome::kNone);
+    const std::string slot = backend.WaitsFor(RefOf(attempt));
+    const bool open = !attempt.ended_at && attempt.outcome == Outcome::kNone;
+    body.Set("running", open && slot.empty());
+    body.Set("started", slot.empty() && !NeverStarted(attempt));
+    if (!slot.empty()) body.Set("waits_for", slot);
     body.Set("closed_after_exit", detail.ok() && detail->Get("closed_after_exit").AsBool());
     if (detail.ok() && detail->Has("notes")) body.Set("notes", detail->Get("notes"));
   }

@@ -51,6 +51,8 @@ class Backend {
   // Sends a test alert to the owner's channels for that level; the answer says which channel took it.
   virtual void TestAlert(TestOrder order, std::function<void(Answer)> reply) = 0;
   virtual Result<std::unique_ptr<StoreReader>> NewReader() = 0;
+  // What an attempt that is claimed still waits for: "one of the 4 command slots"; empty where it has begun.
+  virtual std::string WaitsFor(const AttemptRef& ref) = 0;
   virtual Health health() = 0;
   virtual Engine::Figures figures() = 0;
   virtual std::shared_ptr<const RuleSet> rules() = 0;

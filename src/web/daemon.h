@@ -48,6 +48,7 @@ class Daemon : public Backend {
   void Reload(ReloadOrder order, std::function<void(Answer)> reply) override;
   void TestAlert(TestOrder order, std::function<void(Answer)> reply) override;
   Result<std::unique_ptr<StoreReader>> NewReader() override;
+  std::string WaitsFor(const AttemptRef& ref) override { return executor_->WaitsFor(ref); }
   Health health() override;
   Engine::Figures figures() override;
   std::shared_ptr<const RuleSet> rules() override;

@@ -17,6 +17,7 @@ class EmptyBackend : public Backend {
   void Reload(ReloadOrder, std::function<void(Answer)> reply) override { reply({}); }
   void TestAlert(TestOrder, std::function<void(Answer)> reply) override { reply({}); }
   Result<std::unique_ptr<StoreReader>> NewReader() override { return NewMemoryReader(disk_); }
+  std::string WaitsFor(const AttemptRef&) override { return ""; }
   Health health() override {
     Health health;
     health.healthy = true;

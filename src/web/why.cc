@@ -16,12 +16,13 @@ constexpr int kRowsShown = 400;
 class Story {
  public:
   // Without a rule (it was removed) the store's rows are told all the same, in UTC.
-  Story(const std::string& id, const Task* task, const Json& live, StoreReader& reader)
+  Story(const std::string& id, const Task* task, const Json& live, StoreReader& reader, Backend& backend)
       : id_(id),
         gone_(task == nullptr),
         rule_(task == nullptr ? NoRule() : task->rule()),
         live_(live),
-        reader_(reader) {}
+        reader_(reader),
+        backend_(backend) {}
 
   void Head(std::optional<CivilDay> date) {
     Add(StrCat(id_, date ? StrCat(", ", FormatDay(*date)) : "", " (", zone().name(), ")"));
@@ -149,7 +150,8 @@ class Story {
     if (row.from_state != RunStateName(RunState::kRunning)) text = LocalInstants(text);
     std::string line = StrCat("  ", Local(row.at), "  ");
     if (row.decision == "run") {
-      line += StrCat("attempt ", row.attempt, " started", text.empty() ? "" : StrCat(": ", text));
+      line += StrCat("attempt ", row.attempt, HasBegun(row.attempt, attempts) ? " started" : " claimed",
+                     text.empty() ? "" : StrCat(": ", text));
     } else if (row.decision == "state") {
       line += StrCat(row.from_state, " -> ", row.to_state, ", ", ShownReason(row),
                      text.empty() ? "" : StrCat(": ", text), ClassOf(row, attempts));
@@ -163,6 +165,14 @@ class Story {
     Add(ShowBytes(line, false));
     if (row.from_state == RunStateName(RunState::kRunning)) Notes(row.attempt, attempts);
     if (row.decision == "wait" && detail.ok()) Because(detail->Get("preconditions"));
+  }
+
+  // A claim comes first; what then waits for a slot, or never got one, did not start.
+  bool HasBegun(int number, const std::vector<Attempt>& attempts) const {
+    const auto it = std::find_if(attempts.begin(), attempts.end(),
+                                 [number](const Attempt& attempt) { return attempt.number == number; });
+    if (it == attempts.end()) return true;
+    return !NeverStarted(*it) && backend_.WaitsFor(RefOf(*it)).empty();
   }
 
   // What of an attempt's ending could not be kept or believed.
@@ -224,8 +234,10 @@ class Story {
   void Standing(const Run& run, const std::vector<Attempt>& attempts) {
     for (const Attempt& attempt : attempts) {
       if (attempt.ended_at || attempt.outcome != Outcome::kNone) continue;
-      Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind),
-                 ") has been running since ", Local(attempt.claimed_at)));
+      const std::string slot = backend_.WaitsFor(RefOf(attempt));
+      Add(StrCat("  attempt ", attempt.number, " (", TriggerKindName(attempt.kind), ") has been ",
+                 slot.empty() ? "running" : StrCat("waiting for ", slot), " since ",
+                 Local(attempt.claimed_at)));
     }
     Add(StrCat("  it is ", RunStateName(run.state), " (", ShownReason(run), ") since ",
                Local(run.state_since), "; ", run.attempts, run.attempts == 1 ? " attempt" : " attempts", ", ",
@@ -261,6 +273,7 @@ class Story {
   const RuleBody& rule_;
   const Json& live_;
   StoreReader& reader_;
+  Backend& backend_;
   std::optional<Zone> zone_;
   std::string text_;
 };
@@ -319,7 +332,7 @@ HttpResponse Why(const std::string& task_id, std::optional<CivilDay> date, Backe
   if (task == nullptr && runs->empty())
     return Problem(404, live.message.empty() ? StrCat("there is no task ", task_id) : live.message);
   if (task != nullptr) PassBegun(*task, live.body, reader);
-  Story story(task_id, task, live.body, reader);
+  Story story(task_id, task, live.body, reader, backend);
   story.Head(date);
   Json list = Json::MakeArray();
   std::reverse(runs->begin(), runs->end());
