@@ -509,7 +509,8 @@ TEST(FullDisk, AnAnswerThatCannotBeWrittenIsNoSuccess) {
 TEST(Slots, AnAttemptThatWaitsForOneIsNotSaidToRun) {
   TestDaemon daemon;
   daemon.Settings("command_slots: 1\n");
-  const std::string head = ", trigger: {cron: \"0 9 * * *\", timezone: Europe/Berlin}, execution: {cwd: ., shell: ";
+  const std::string head =
+      ", trigger: {cron: \"0 9 * * *\", timezone: Europe/Berlin}, execution: {cwd: ., shell: ";
   daemon.Rules(StrCat("tasks:\n  - {task_id: long", head, "\"read line < gate\"}}\n  - {task_id: next", head,
                       "\"echo hello\"}}\n"));
   ASSERT_EQ(::mkfifo((daemon / "rules/gate").c_str(), 0600), 0);
@@ -522,7 +523,12 @@ TEST(Slots, AnAttemptThatWaitsForOneIsNotSaidToRun) {
   ExpectIn(waits, "attempt 1 claimed: by hand, ann");
   ExpectIn(waits, "attempt 1 (manual) has been waiting for the only command slot since ");
   ExpectIn(daemon.Cli({"logs", id("next")}).out, "it has not started: it waits for the only command slot");
-  EXPECT_EQ(daemon.Get("/api/v1/runs/" + id("next")).Get("attempt_list").AsArray().at(0).Get("waits_for").AsString(),
+  EXPECT_EQ(daemon.Get("/api/v1/runs/" + id("next"))
+                .Get("attempt_list")
+                .AsArray()
+                .at(0)
+                .Get("waits_for")
+                .AsString(),
             "the only command slot");
   const std::string runs = daemon.Cli({"why", "long"}).out;
   ExpectIn(runs, "attempt 1 started: by hand, ann");

@@ -33,8 +33,8 @@ struct AlertFacts {
   const Task* task = nullptr;
   const Run* run = nullptr;                             // after the change; null for an episode without one
   const std::vector<Attempt>* last_failures = nullptr;  // newest first, at most three are told
-  std::string episode;                  // run id, or the cause's name
-  AlertLevel told = AlertLevel::kNone;  // highest level this episode has been told at
+  std::string episode;                                  // run id, or the cause's name
+  AlertLevel told = AlertLevel::kNone;                  // highest level this episode has been told at
   bool part_of_breaker = false;  // belongs to an open breaker's episode: no alert of its own
   std::string what;              // "attempt 3 failed: exit 75", "missed: the daemon was down from … to …"
   std::string next;              // "again at 02:07:05", "nothing until a person acts"

@@ -53,7 +53,8 @@ int LogsVerb(const Args& args) {
     const bool wrote = answer.body.Get("stdout").Get("bytes").AsInteger() > 0 ||
                        answer.body.Get("stderr").Get("bytes").AsInteger() > 0;
     if (answer.body.Has("waits_for")) {
-      std::printf("== it has not started: it waits for %s\n", answer.body.Get("waits_for").AsString().c_str());
+      std::printf("== it has not started: it waits for %s\n",
+                  answer.body.Get("waits_for").AsString().c_str());
     } else if (!wrote && !answer.body.Get("started").AsBool()) {
       std::printf("== it was never started; duecourse why says why\n");
     } else if (!wrote && answer.body.Get("running").AsBool()) {

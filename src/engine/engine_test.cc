@@ -406,7 +406,8 @@ TEST(Engine, FailuresFromBeforeARestartAreToldByTheNextDaemon) {
   for (const auto& [id, row] : bench.disk->alerts) {
     if (row.event == "manual_required") body = row.body;
   }
-  EXPECT_NE(body.find("attempt 1 (schedule) at 2026-03-02T08:00:00+00:00: exit 75"), std::string::npos) << body;
+  EXPECT_NE(body.find("attempt 1 (schedule) at 2026-03-02T08:00:00+00:00: exit 75"), std::string::npos)
+      << body;
   EXPECT_NE(body.find("attempt 2 (retry) at 2026-03-02T08:02:00+00:00: lost"), std::string::npos) << body;
   EXPECT_NE(body.find("attempt 3 (retry) at 2026-03-02T08:02:00+00:00: exit 75"), std::string::npos) << body;
 }

@@ -136,8 +136,10 @@ void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, 
   AlertDraft draft;
   if (change.opened) {
     facts.what = StrCat("breaker open after repeated failures: ", open.run.detail);
-    facts.next = StrCat("no automatic attempt until ",
-                        FormatLocal(change.after.until.value_or(now), ScheduleOf(open.task->rule(), open.value).zone), ", then one trial");
+    facts.next =
+        StrCat("no automatic attempt until ",
+               FormatLocal(change.after.until.value_or(now), ScheduleOf(open.task->rule(), open.value).zone),
+               ", then one trial");
     draft = DraftAlert(facts);
   } else {
     facts.told = LevelOf(open.task->rule().alerts, AlertRule::Event::kBreakerOpen, 0);
@@ -175,7 +177,8 @@ void EngineState::TellMissedRange(const Lane& lane, const Note& range, PlanCall&
                         FormatLocal(range.last_due, zone), ")");
   }
   facts.what += StrCat(": ", range.detail);
-  facts.next = lane.next_due < kNever ? StrCat("next due after ", FormatLocal(now, zone)) : "nothing more is due";
+  facts.next =
+      lane.next_due < kNever ? StrCat("next due after ", FormatLocal(now, zone)) : "nothing more is due";
   facts.at = now;
   AlertDraft draft = DraftAlert(facts);
   if (draft.level == AlertLevel::kNone) return;

@@ -14,7 +14,8 @@
 
 namespace duecourse {
 
-HttpRunner::HttpRunner(Options options, Pool& pool) : options_(options), pool_(pool), slots_(options.slots, "HTTP") {
+HttpRunner::HttpRunner(Options options, Pool& pool)
+    : options_(options), pool_(pool), slots_(options.slots, "HTTP") {
   HttpClientOptions client;
   client.max_connections = slots_.count();
   Result<AddressGuard> guard = AddressGuard::Parse(options_.exec.http_allow);

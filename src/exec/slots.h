@@ -52,14 +52,15 @@ class Slots {
   // "one of the 4 command slots" where it stands in line for one; else empty.
   std::string WaitsFor(const AttemptRef& ref) {
     MutexLock lock(mutex_);
-    const bool waits = std::any_of(line_.begin(), line_.end(),
-                                   [&ref](const StartRequest& one) { return one.ref == ref; });
+    const bool waits =
+        std::any_of(line_.begin(), line_.end(), [&ref](const StartRequest& one) { return one.ref == ref; });
     return waits ? Name() : "";
   }
 
  private:
   std::string Name() const {
-    return count_ == 1 ? StrCat("the only ", what_, " slot") : StrCat("one of the ", count_, " ", what_, " slots");
+    return count_ == 1 ? StrCat("the only ", what_, " slot")
+                       : StrCat("one of the ", count_, " ", what_, " slots");
   }
 
   const int count_;

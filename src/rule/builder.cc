@@ -208,8 +208,9 @@ void SetBuilder::CheckFolder(const RuleBody& body, const YamlNode& rule, Reader&
   if (!field) field = FindField(rule, "cwd");
   YamlPlace place = field ? field.node->place : rule.place;
   reader.Fault(place, "execution.cwd",
-               {"cwd_missing", StrCat("the working directory ", ShowBytes(folder, false),
-                                     FileExists(folder) ? " is no folder" : " does not exist"),
+               {"cwd_missing",
+                StrCat("the working directory ", ShowBytes(folder, false),
+                       FileExists(folder) ? " is no folder" : " does not exist"),
                 "make it, or write another; it counts from the rule file's folder"});
 }
 

@@ -230,8 +230,8 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   std::vector<Effect> effects;
   for (Input& input : inputs) {
     if (auto* resync = std::get_if<Resync>(&input)) {
-      // What came before it is known before it: replies above all, which mean nothing afterwards. What that asks
-      // of the store belongs to the epoch that is over, and is dropped there.
+      // What came before it is known before it: replies above all, which mean nothing afterwards. What that
+      // asks of the store belongs to the epoch that is over, and is dropped there.
       if (!events.empty()) engine_->Step(clock_.Wall(), std::exchange(events, {}), effects);
       Apply(std::exchange(effects, {}));
       epoch_ = resync->epoch;
