@@ -249,8 +249,7 @@ static bool IsAbout(const MaintenanceConfig& item, const Task& task) {
   return item.tasks.empty() || std::find(item.tasks.begin(), item.tasks.end(), task.id) != item.tasks.end();
 }
 
-// When the next maintenance of this task begins: a claim that is stored late must not fall into it.
-static Instant NextMaintenance(const ServerConfig& config, const Task& task, Instant now) {
+Instant NextMaintenance(const ServerConfig& config, const Task& task, Instant now) {
   Instant next = kNever;
   for (const MaintenanceConfig& item : config.maintenance) {
     if (!IsAbout(item, task)) continue;
@@ -298,7 +297,7 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
     claim.not_before = std::max(facts.opens, facts.due);
     claim.not_after = StartLimit(facts);
   }
-  if (!open.force.maintenance)
+  if (!open.force.maintenance)  // a claim that is stored late must not fall into it
     claim.not_after = std::min(claim.not_after, NextMaintenance(rules->config, *open.task, now));
   claim.attempts_max = rule.retry.max_total_attempts;
   claim.task_limit = rule.trigger.max_concurrency;

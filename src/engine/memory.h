@@ -171,6 +171,8 @@ std::string MetOf(const OpenRun& open);
 inline Reason StartReason(const OpenRun& open) {
   return open.passed.empty() ? Reason::kAllConditionsMet : open.passed.front().reason;
 }
+// When the next maintenance of this task begins, later than `now`; kNever where none does.
+Instant NextMaintenance(const ServerConfig& config, const Task& task, Instant now);
 // "attempt 2 failed: exit 75".
 std::string AttemptText(const Attempt& attempt);
 // What a change to this state is to people, where it is anything.

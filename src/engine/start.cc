@@ -1,4 +1,6 @@
 // Starts, heartbeats and kills of attempts.
+#include <algorithm>
+
 #include "decide/begin.h"
 #include "engine/attempt.h"
 #include "engine/state.h"
@@ -13,9 +15,10 @@ static Instant KillInstant(const OpenRun& open) {
   return kills ? open.run.window_ends : kNever;
 }
 
-// At the window's end what has not begun may not begin.
-static Instant NextLook(const OpenRun& open, Instant now) {
-  return open.run.window_ends > now ? open.run.window_ends : kNever;
+// From then on what has not begun may not begin: its window ends, or a maintenance begins.
+static Instant NextLook(const OpenRun& open, const ServerConfig& config, Instant now) {
+  const Instant next = open.task == nullptr ? kNever : NextMaintenance(config, *open.task, now);
+  return open.run.window_ends > now ? std::min(next, open.run.window_ends) : next;
 }
 
 void EngineState::StartAttempt(OpenRun& open) {
@@ -27,7 +30,7 @@ void EngineState::StartAttempt(OpenRun& open) {
   open.executing = true;
   SetStuckLimit(open);
   open.renew_at = now + open.task->rule().trigger.lease_heartbeat;
-  ArmRun(open, NextLook(open, now));
+  ArmRun(open, NextLook(open, rules->config, now));
   LogStart(open);
   if (problem.empty()) {
     Emit(AttemptStart{std::move(start)});
@@ -110,7 +113,7 @@ void EngineState::OnRunningTimer(OpenRun& open) {
   AskBegin(open);
   if (KillInstant(open) <= now)
     KillAttempt(open, KillWhy::kWindowEnd, "its window ended and the rule says kill_at_window_end");
-  ArmRun(open, NextLook(open, now));
+  ArmRun(open, NextLook(open, rules->config, now));
 }
 
 }  // namespace duecourse
