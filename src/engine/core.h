@@ -68,7 +68,7 @@ class EngineCore {
   bool GapIsLate() const;
   std::optional<size_t> FirstToStart(const Lane& lane, const std::vector<Instant>& starts) const;
   // Why nothing was planned until now.
-  std::string DownText() const;
+  std::string DownText(const Zone& zone) const;
   // Nobody was at work from then until now.
   void NoteDowntime(Instant from);
   std::string MovedText(const OpenRun& open) const;

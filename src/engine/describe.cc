@@ -157,7 +157,7 @@ std::string EngineState::NotReadyText(const OpenRun& open) const {
 std::string EngineState::BreakerText(const OpenRun& open) const {
   if (open.lane == kNoLane || lanes[open.lane].breaker == nullptr) return "";
   const Breaker& breaker = *lanes[open.lane].breaker;
-  return StrCat("breaker open until ", FormatUtc(breaker.until.value_or(now)));
+  return StrCat("breaker open until ", FormatLocal(breaker.until.value_or(now), ZoneOf(open)));
 }
 
 // An attempt that a cooldown moved comes at its very end.
@@ -171,8 +171,8 @@ std::string EngineCore::MovedText(const OpenRun& open) const {
 std::string EngineState::PausedText(const OpenRun& open) const {
   const Control* control = PauseOf(*open.task);
   if (control == nullptr) return "";
-  return StrCat("paused (", control->scope, ") by ", control->by, " at ", FormatUtc(control->at),
-                control->reason.empty() ? "" : ": ", control->reason);
+  return StrCat("paused (", control->scope, ") by ", control->by, " at ",
+                FormatLocal(control->at, ZoneOf(open)), control->reason.empty() ? "" : ": ", control->reason);
 }
 
 std::string EngineState::MaintenanceText(int index) const {

@@ -41,10 +41,10 @@ void EngineState::OnInspected(const Inspection& inspection) {
   Ending ending;
   ending.kind =
       inspection.found == Inspection::Found::kNotStarted ? Ending::Kind::kNotStarted : Ending::Kind::kUnknown;
-  ending.summary =
-      inspection.found == Inspection::Found::kNotStarted
-          ? "the daemon died before it was started"
-          : StrCat("the daemon died while it ran (last known at work ", FormatUtc(found_alive), ")");
+  ending.summary = inspection.found == Inspection::Found::kNotStarted
+                       ? "the daemon died before it was started"
+                       : StrCat("the daemon died while it ran (last known at work ",
+                                FormatLocal(found_alive, ZoneOf(*open)), ")");
   if (!inspection.text.empty()) ending.summary += StrCat("; ", inspection.text);
   FinishAttempt(*open, std::move(ending));
 }

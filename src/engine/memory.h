@@ -173,6 +173,10 @@ inline Reason StartReason(const OpenRun& open) {
 }
 // When the next maintenance of this task begins, later than `now`; kNever where none does.
 Instant NextMaintenance(const ServerConfig& config, const Task& task, Instant now);
+// People are told a run's instants in this zone; UTC where its rule is gone.
+inline Zone ZoneOf(const OpenRun& open) {
+  return open.task == nullptr ? Zone::Utc() : ScheduleOf(open.task->rule(), open.value).zone;
+}
 // "attempt 2 failed: exit 75".
 std::string AttemptText(const Attempt& attempt);
 // What a change to this state is to people, where it is anything.

@@ -49,8 +49,9 @@ void EngineState::AnswerFlag(OpenRun& open, const FlagCondition& condition, Obse
   if (it == flags.end() || expired) {
     seen.fact.answer = PreconditionFact::Answer::kNo;
     seen.code = expired ? "expired" : "missing";
-    seen.text = StrCat("flag ", name, dated,
-                       expired ? StrCat(" expired at ", FormatUtc(*it->second.expires)) : " is not set");
+    seen.text = StrCat(
+        "flag ", name, dated,
+        expired ? StrCat(" expired at ", FormatLocal(*it->second.expires, ZoneOf(open))) : " is not set");
   } else if (condition.value && it->second.value != wanted) {
     seen.fact.answer = PreconditionFact::Answer::kNo;
     seen.code = "stale";
@@ -281,8 +282,9 @@ static std::string NeverRan(EngineCore& core, const OpenRun& open, const TaskCon
     std::optional<Instant> due =
         LatestDue(core.TaskOf(*lane), lane->value, date, open.run.due, core.rules->config);
     if (due && *due > run.due && *due > lane->in_force_since)
-      return StrCat(run.task, " of ", FormatUtc(*due), " never ran; the last before it is ",
-                    run.key.value_or(run.id));
+      return StrCat(run.task, " of ",
+                    FormatLocal(*due, ScheduleOf(core.TaskOf(*lane).rule(), lane->value).zone),
+                    " never ran; the last before it is ", run.key.value_or(run.id));
   }
   return "";
 }

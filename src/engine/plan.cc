@@ -233,7 +233,8 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
   call.task = task.id;
   call.value = ValueId(task.rule(), lane.value);
   call.planned_through = now;
-  std::string down = DownText();
+  const Zone& zone = ScheduleOf(task.rule(), lane.value).zone;
+  const std::string down = DownText(zone);
   const std::optional<size_t> first = FirstToStart(lane, set.starts);
   const bool latest = task.rule().trigger.missed == MissedPolicy::kLatest;
   if (first && latest) SupersedeOlder(lane, set.starts[*first], call, pending);
@@ -257,7 +258,7 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
       range.detail = down;
       if (first && latest) {
         range.run_id = first_id;
-        range.detail += StrCat("; superseded by the occurrence of ", FormatUtc(set.starts[*first]));
+        range.detail += StrCat("; superseded by the occurrence of ", FormatLocal(set.starts[*first], zone));
       }
       TellMissedRange(lane, range, call, pending);
     } else {
@@ -279,11 +280,12 @@ void EngineState::EmitPlan(size_t index, DueSet set) {
   ArmLane(index);
 }
 
-std::string EngineCore::DownText() const {
+std::string EngineCore::DownText(const Zone& zone) const {
   if (GapIsLate())
-    return StrCat("the store took nothing from ", FormatUtc(store_gap.from), " to ",
-                  FormatUtc(store_gap.until));
-  return StrCat("the scheduler was down from ", FormatUtc(last_alive), " to ", FormatUtc(now));
+    return StrCat("the store took nothing from ", FormatLocal(store_gap.from, zone), " to ",
+                  FormatLocal(store_gap.until, zone));
+  return StrCat("the scheduler was down from ", FormatLocal(last_alive, zone), " to ",
+                FormatLocal(now, zone));
 }
 
 void EngineCore::NoteDowntime(Instant from) {
@@ -370,7 +372,7 @@ void EngineState::SupersedeOlder(const Lane& lane, Instant newer, PlanCall& call
                                                  why == Reason::kMinInterval || why == Reason::kRateLimited);
     if (!open->run.owed && !by_limit) continue;
     const std::string& waits = open->last_text.empty() ? open->run.detail : open->last_text;
-    std::string detail = StrCat("superseded by the occurrence of ", FormatUtc(newer),
+    std::string detail = StrCat("superseded by the occurrence of ", FormatLocal(newer, ZoneOf(*open)),
                                 " while it waited: ", waits.empty() ? ReasonName(why) : waits);
     MoveCall move = MakeMove(*open, RunState::kSkipped, Reason::kSuperseded, detail);
     open->flight = OpenRun::Flight::kMove;

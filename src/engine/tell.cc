@@ -77,11 +77,14 @@ const Task* EngineCore::TaskToTell(const OpenRun& open) const {
 
 std::string EngineState::NextText(const OpenRun& open) const {
   const Run& run = open.run;
-  const Zone zone = open.task == nullptr ? Zone::Utc() : ScheduleOf(open.task->rule(), open.value).zone;
+  const Zone zone = ZoneOf(open);
   switch (run.state) {
     case RunState::kRetrying:
-    case RunState::kCatchupWaiting:
-      return StrCat("again at ", FormatLocal(run.next_at.value_or(now), zone));
+    case RunState::kCatchupWaiting: {
+      const bool paused = open.task != nullptr && PauseOf(*open.task) != nullptr;
+      return StrCat("again at ", FormatLocal(run.next_at.value_or(now), zone),
+                    paused ? StrCat(", or later, once it is resumed: ", PausedText(open)) : "");
+    }
     case RunState::kManualRequired:
       return "nothing until a person acts";
     case RunState::kScheduled:
@@ -136,10 +139,8 @@ void EngineState::TellBreaker(const OpenRun& open, const BreakerChange& change, 
   AlertDraft draft;
   if (change.opened) {
     facts.what = StrCat("breaker open after repeated failures: ", open.run.detail);
-    facts.next =
-        StrCat("no automatic attempt until ",
-               FormatLocal(change.after.until.value_or(now), ScheduleOf(open.task->rule(), open.value).zone),
-               ", then one trial");
+    facts.next = StrCat("no automatic attempt until ",
+                        FormatLocal(change.after.until.value_or(now), ZoneOf(open)), ", then one trial");
     draft = DraftAlert(facts);
   } else {
     facts.told = LevelOf(open.task->rule().alerts, AlertRule::Event::kBreakerOpen, 0);
@@ -210,9 +211,8 @@ void EngineState::TellStuck(OpenRun& open) {
   }
   if (open.stuck_told || open.task == nullptr) return;
   open.stuck_told = true;
-  std::string what =
-      StrCat("it has been ", RunStateName(open.run.state), " since ",
-             FormatLocal(open.run.state_since, ScheduleOf(open.task->rule(), open.value).zone));
+  std::string what = StrCat("it has been ", RunStateName(open.run.state), " since ",
+                            FormatLocal(open.run.state_since, ZoneOf(open)));
   if (open.alive) {
     MoveRun(open, {RunState::kManualRequired, Reason::kStuck,
                    "processes of the former attempt are still there and cannot be ended"});
