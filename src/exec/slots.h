@@ -2,15 +2,17 @@
 // thread.
 #pragma once
 
-#include <algorithm>
-#include <deque>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/text.h"
 #include "exec/exec.h"
+#include "exec/journal.h"
 #include "exec/launch.h"
 
 namespace duecourse {
@@ -26,6 +28,7 @@ class Slots {
     MutexLock lock(mutex_);
     if (in_use_ >= count_) {
       line_.push_back(std::move(request));
+      places_.emplace(AttemptName(line_.back().ref), std::prev(line_.end()));
       return std::nullopt;
     }
     ++in_use_;
@@ -40,21 +43,22 @@ class Slots {
     }
     std::optional<StartRequest> next(std::move(line_.front()));
     line_.pop_front();
+    places_.erase(AttemptName(next->ref));
     return next;
   }
   // Takes it out of the line, and gives how it ended; nothing where it is not in it.
   std::optional<Ending> Withdraw(const AttemptRef& ref, const std::string& why) {
     MutexLock lock(mutex_);
-    const size_t left = std::erase_if(line_, [&ref](const StartRequest& one) { return one.ref == ref; });
-    if (left == 0) return std::nullopt;
+    const auto place = places_.find(AttemptName(ref));
+    if (place == places_.end()) return std::nullopt;
+    line_.erase(place->second);
+    places_.erase(place);
     return NotStartedEnding(StrCat(why, " while it waited for ", Name()));
   }
   // "one of the 4 command slots" where it stands in line for one; else empty.
   std::string WaitsFor(const AttemptRef& ref) {
     MutexLock lock(mutex_);
-    const bool waits =
-        std::any_of(line_.begin(), line_.end(), [&ref](const StartRequest& one) { return one.ref == ref; });
-    return waits ? Name() : "";
+    return places_.contains(AttemptName(ref)) ? Name() : "";
   }
 
  private:
@@ -66,7 +70,9 @@ class Slots {
   const int count_;
   const char* const what_;
   Mutex mutex_;
-  std::deque<StartRequest> line_ GUARDED_BY(mutex_);
+  std::list<StartRequest> line_ GUARDED_BY(mutex_);
+  // By name: of a crowd that waits all may be withdrawn at once, on the engine's thread.
+  std::unordered_map<std::string, std::list<StartRequest>::iterator> places_ GUARDED_BY(mutex_);
   int in_use_ GUARDED_BY(mutex_) = 0;
 };
 
