@@ -11,9 +11,11 @@ namespace duecourse {
 struct BeginFacts {
   Instant now;
   Instant ends;                          // of the window, exclusive
+  Instant start_limit = kNever;          // the claim's own: the window's end or max_delay's (facts.h)
   Instant maintenance_until = kLongAgo;  // of the maintenance that is on; kLongAgo: none
   bool paused = false;
   bool draining = false;
+  bool gone = false;     // its task (or value) was removed or disabled since
   bool by_hand = false;  // a person started it, whatever stood against it: only a drain holds it back
 };
 

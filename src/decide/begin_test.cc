@@ -37,5 +37,19 @@ TEST(MayNotBegin, WhatStandsAgainstAStartStandsAgainstABeginning) {
   }
 }
 
+TEST(MayNotBegin, MaxDelayHoldsForCatchupThatWaitsAndARemovedRuleForAll) {
+  BeginFacts facts;
+  facts.now = kNoon;
+  facts.ends = kNoon + Hours(1);
+  facts.start_limit = kNoon + Millis{1};
+  EXPECT_EQ(MayNotBegin(facts), std::nullopt);
+  facts.start_limit = kNoon;
+  EXPECT_EQ(MayNotBegin(facts), Reason::kExceededMaxDelay);
+  facts.by_hand = true;
+  EXPECT_EQ(MayNotBegin(facts), std::nullopt);
+  facts.gone = true;
+  EXPECT_EQ(MayNotBegin(facts), Reason::kRuleRemoved);
+}
+
 }  // namespace
 }  // namespace duecourse

@@ -292,10 +292,11 @@ ClaimCall EngineState::MakeClaim(OpenRun& open) {
   claim.kind = KindOfNext(open);
   claim.counts = FollowsLadder(claim.kind, open.run.extra, open.run.attempts + 1);
   claim.ttl = rule.trigger.lease_ttl;
+  open.start_limit = kNever;
   if (!open.force.time) {
     Facts facts = Gather(open);
     claim.not_before = std::max(facts.opens, facts.due);
-    claim.not_after = StartLimit(facts);
+    claim.not_after = open.start_limit = StartLimit(facts);
   }
   if (!open.force.maintenance)  // a claim that is stored late must not fall into it
     claim.not_after = std::min(claim.not_after, NextMaintenance(rules->config, *open.task, now));

@@ -293,6 +293,7 @@ void EngineState::AdoptRunning(OpenRun& open) {
   open.run.window_opens = old->second->run.window_opens;  // of the rule it was claimed with, too
   open.run.window_ends = old->second->run.window_ends;
   open.claim_kind = old->second->claim_kind;
+  open.start_limit = old->second->start_limit;
   if (!old->second->finishing) open.failures = old->second->failures;
   open.killed = old->second->killed;
   open.ending_cause = old->second->ending_cause;

@@ -163,6 +163,47 @@ TEST(Engine, WhatWaitsForASlotDoesNotStartAfterItsWindowInAPauseOrInADrain) {
   }
 }
 
+// A claim on its way when the daemon is told to stop is granted, and may find no slot.
+TEST(Engine, WhatIsGrantedInADrainBeginsOnlyWhereASlotIsFree) {
+  Bench bench(RulesOf("tasks:\n" + Rule("a")));
+  bench.Step(kDue);
+  bench.Step(kDue, {DrainAsked{}});
+  bench.Settle();
+  ASSERT_EQ(bench.starts.size(), 1u);
+  ASSERT_EQ(bench.withdrawn.size(), 1u);
+  EXPECT_EQ(bench.withdrawn[0].why, "the daemon stopped");
+}
+
+TEST(Engine, WhatWaitsForASlotIsAskedAgainUnderANewSet) {
+  for (const bool removed : {true, false}) {
+    SCOPED_TRACE(removed);
+    Bench bench(RulesOf("tasks:\n" + Rule("a") + Rule("b")));
+    bench.Step(kDue);
+    bench.Settle();
+    ASSERT_EQ(bench.starts.size(), 2u);
+    const std::string maintenance =
+        "maintenance: [{name: m, why: w, from: 2026-03-02T07:00:00Z, until: 2026-03-02T08:30:00Z}]\n";
+    RulesOffered offered;
+    offered.rules =
+        removed ? RulesOf("tasks:\n" + Rule("b")) : RulesOf("tasks:\n" + Rule("a") + Rule("b"), maintenance);
+    offered.confirm = true;
+    bench.Step(kDue + Millis{10}, {offered});
+    bench.Settle();
+    bench.Step(kDue + Millis{20});
+    ASSERT_EQ(bench.withdrawn.size(), removed ? 1u : 2u);
+    EXPECT_EQ(bench.withdrawn[0].why, removed ? "its rule was removed" : "a maintenance began");
+    if (!removed) continue;
+    bench.Step(kDue + Millis{30}, {NotStarted(bench.withdrawn[0].ref, bench.withdrawn[0].why)});
+    bench.Settle();
+    EXPECT_EQ(bench.starts.size(), 2u);
+    for (const auto& [id, stored] : bench.disk->runs) {
+      if (stored.run.task != "a") continue;
+      EXPECT_EQ(stored.run.state, RunState::kSkipped);
+      EXPECT_EQ(stored.run.reason, Reason::kRuleRemoved);
+    }
+  }
+}
+
 TEST(Engine, WhatAPersonStartedIsWithdrawnOnlyByADrain) {
   Bench bench(RulesOf("tasks:\n" + Rule("a")));
   bench.clock.wall = kDue - Minutes(30);

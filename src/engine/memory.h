@@ -81,6 +81,7 @@ struct OpenRun {
   bool alive = false;              // ... and would not die
   TriggerKind claim_kind = TriggerKind::kSchedule;
   Instant claimed_at;
+  Instant start_limit = kNever;  // of the claim: what still waits for a slot then does not begin
   std::optional<Ending> ended;  // an ending that waits for the flight before it
   std::optional<Ending>
       finishing;             // the ending on its way into the store; needed again if it never got there

@@ -155,6 +155,10 @@ void EngineState::OnActivated(const Pending& pending, const ActivateReply& reply
   rule_version = reply.version;
   activating = false;
   activating_texts.clear();
+  // What waits for a slot is asked again under the new set.
+  for (auto& [id, open] : runs) {
+    if (open->executing) ArmRun(*open, now);
+  }
   std::set<size_t> waiting = std::move(waiting_lanes);
   waiting_lanes.clear();
   for (size_t lane : waiting) {

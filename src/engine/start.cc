@@ -15,10 +15,13 @@ static Instant KillInstant(const OpenRun& open) {
   return kills ? open.run.window_ends : kNever;
 }
 
-// From then on what has not begun may not begin: its window ends, or a maintenance begins.
+// From then on what has not begun may not begin: its time is over, or a maintenance begins.
 static Instant NextLook(const OpenRun& open, const ServerConfig& config, Instant now) {
-  const Instant next = open.task == nullptr ? kNever : NextMaintenance(config, *open.task, now);
-  return open.run.window_ends > now ? std::min(next, open.run.window_ends) : next;
+  Instant next = open.task == nullptr ? kNever : NextMaintenance(config, *open.task, now);
+  for (const Instant end : {open.run.window_ends, open.start_limit}) {
+    if (end > now) next = std::min(next, end);
+  }
+  return next;
 }
 
 void EngineState::StartAttempt(OpenRun& open) {
@@ -34,6 +37,7 @@ void EngineState::StartAttempt(OpenRun& open) {
   LogStart(open);
   if (problem.empty()) {
     Emit(AttemptStart{std::move(start)});
+    AskBegin(open);  // what changed while the claim was stored; where a slot is free it has begun
     return;
   }
   Ending ending;
@@ -74,6 +78,8 @@ void EngineState::KillAttempt(OpenRun& open, KillWhy why, const std::string& cau
 static const char* WithdrawnText(Reason reason) {
   if (reason == Reason::kDraining) return "the daemon stopped";
   if (reason == Reason::kPaused) return "its task was paused";
+  if (reason == Reason::kRuleRemoved) return "its rule was removed";
+  if (reason == Reason::kExceededMaxDelay) return "max_delay ended";
   return reason == Reason::kMaintenanceWindow ? "a maintenance began" : "its window ended";
 }
 
@@ -82,6 +88,8 @@ void EngineCore::AskBegin(const OpenRun& open) {
   BeginFacts facts;
   facts.now = now;
   facts.ends = open.run.window_ends;
+  facts.start_limit = open.start_limit;
+  facts.gone = open.lane == kNoLane;
   facts.draining = draining;
   facts.by_hand = open.claim_kind == TriggerKind::kManual;
   int index = -1;

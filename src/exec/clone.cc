@@ -69,7 +69,7 @@ DC_IN_CHILD const char* Become(const Birth& birth) {
     if (::syscall(SYS_rt_sigaction, signal, by_default, nullptr, sizeof none) < 0) return "signals";
   }
   // What came before it had a session of its own was for the daemon's process group and not for it.
-  const char any[kSignalMax / 8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  const unsigned char any[kSignalMax / 8] = {255, 255, 255, 255, 255, 255, 255, 255};
   const timespec now{};
   while (::syscall(SYS_rt_sigtimedwait, any, nullptr, &now, sizeof any) > 0) {
   }

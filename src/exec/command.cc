@@ -1,5 +1,6 @@
 #include "exec/command.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "base/text.h"
@@ -33,7 +34,7 @@ void CommandRunner::Start(StartRequest request) {
 }
 
 void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
-  if (Withdraw(ref, KillWhyText(why))) return;
+  if (LeaveLine(ref, KillWhyText(why))) return;
   {
     MutexLock lock(mutex_);
     auto found = places_.find(AttemptName(ref));
@@ -48,6 +49,16 @@ void CommandRunner::Kill(const AttemptRef& ref, KillWhy why) {
 }
 
 bool CommandRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
+  if (LeaveLine(ref, why)) return true;
+  MutexLock lock(mutex_);
+  auto found = places_.find(AttemptName(ref));
+  if (found == places_.end()) return false;
+  // Its launch may wait for a thread, or for room on the machine; once it runs nobody reads this.
+  if (!found->second.watched) found->second.withdrawn = why;
+  return true;
+}
+
+bool CommandRunner::LeaveLine(const AttemptRef& ref, const std::string& why) {
   std::optional<Ending> ending = slots_.Withdraw(ref, why);
   if (!ending.has_value()) return false;
   {
@@ -67,13 +78,13 @@ void CommandRunner::PostLaunch(StartRequest request, int tries) {
 
 void CommandRunner::Launch(StartRequest request, int tries) {
   const AttemptRef ref = request.ref;
-  std::optional<KillWhy> kill;
+  std::string stopped;
   {
     MutexLock lock(mutex_);
-    kill = places_.at(AttemptName(ref)).kill;
+    const Place& place = places_.at(AttemptName(ref));
+    stopped = place.kill.has_value() ? KillWhyText(*place.kill) : place.withdrawn;
   }
-  if (kill.has_value())
-    return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was started")));
+  if (!stopped.empty()) return End(ref, NotStartedEnding(StrCat(stopped, " before it was started")));
   request.BeginsAt(options_.clock.Wall());
   Launcher::Launched launched = launcher_.Launch(request);
   if (Ending* ending = std::get_if<Ending>(&launched)) return End(ref, std::move(*ending));
@@ -82,8 +93,9 @@ void CommandRunner::Launch(StartRequest request, int tries) {
   const SpawnFault& fault = std::get<SpawnFault>(launched);
   const std::string text = StrCat(fault.step, ": ", ErrnoText(fault.error));
   if (tries + 1 >= kLaunchTriesMax) {
-    return End(ref, NotStartedEnding(
-                        StrCat("the machine has had no room for it in ", kLaunchTriesMax, " tries: ", text)));
+    return End(ref, NotStartedEnding(StrCat(fault.error == ETXTBSY ? "its program is open for writing, in "
+                                                                   : "the machine has had no room for it in ",
+                                            kLaunchTriesMax, " tries: ", text)));
   }
   if (tries == 0) {
     options_.log.Warning("launch_waits",

@@ -41,7 +41,7 @@ class CommandRunner {
   CommandRunner(Options options, Pool& pool);
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
-  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
+  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not here
   std::string WaitsFor(const AttemptRef& ref) { return slots_.WaitsFor(ref); }
   Watch& watch() { return watch_; }
   void Stop() { watch_.Stop(); }
@@ -50,8 +50,10 @@ class CommandRunner {
   struct Place {
     bool watched = false;
     std::optional<KillWhy> kill;  // asked for before it was watched
+    std::string withdrawn;        // why, where that was asked for while it had a slot and had not begun
   };
 
+  bool LeaveLine(const AttemptRef& ref, const std::string& why);
   void PostLaunch(StartRequest request, int tries);
   void Launch(StartRequest request, int tries);
   void OnRunning(std::unique_ptr<Child> child);

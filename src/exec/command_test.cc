@@ -312,6 +312,20 @@ TEST_F(CommandTest, WhoFindsNoSlotWaitsItsTurn) {
   EXPECT_EQ(sink_.order(), (std::vector<std::string>{"r4", "r5", "r1", "r2", "r3", "r6"}));
 }
 
+// It has a slot, and waits until nobody writes its program any more.
+TEST_F(CommandTest, WhatWaitsForRoomOnTheMachineCanBeWithdrawn) {
+  const std::string program = folder_ / "busy";
+  std::filesystem::copy_file("/bin/true", program);
+  const Fd writing(::open(program.c_str(), O_WRONLY | O_CLOEXEC));
+  StartRequest request = Shell("r1", "");
+  request.argv = {program};
+  executor().Start(std::move(request));
+  executor().Withdraw({"r1", 1, 1}, "its window ended");
+  const Ending ending = sink_.Ended("r1");
+  EXPECT_EQ(ending.kind, Ending::Kind::kNotStarted);
+  EXPECT_EQ(ending.summary, "not started: its window ended before it was started");
+}
+
 // Fault 27: endless output without a newline
 TEST_F(CommandTest, EndlessOutputIsReadAndDroppedUntilItsTimeIsUp) {
   ExecutionRule rule = ShellRule();

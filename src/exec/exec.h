@@ -81,8 +81,8 @@ class Executor {
   virtual void Start(StartRequest request) = 0;
   // TERM, the rule's grace, KILL to the group; an HTTP request is dropped. The end is reported as usual.
   virtual void Kill(const AttemptRef& ref, KillWhy why) = 0;
-  // Where it still waits for a slot it does not start, and ends as not started, `why` a clause that says so;
-  // else nothing happens.
+  // Where it has not begun (it waits for a slot, or for room on the machine) it does not, and ends as not
+  // started, `why` a clause that says so; else nothing happens.
   virtual void Withdraw(const AttemptRef& ref, const std::string& why) = 0;
   // "one of the 4 command slots" while it waits for one; empty where it has begun, has ended or is unknown.
   virtual std::string WaitsFor(const AttemptRef& ref) = 0;

@@ -38,7 +38,7 @@ void HttpRunner::Start(StartRequest request) {
 }
 
 void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
-  if (Withdraw(ref, KillWhyText(why))) return;
+  if (LeaveLine(ref, KillWhyText(why))) return;
   std::optional<uint64_t> call;
   {
     MutexLock lock(mutex_);
@@ -51,6 +51,15 @@ void HttpRunner::Kill(const AttemptRef& ref, KillWhy why) {
 }
 
 bool HttpRunner::Withdraw(const AttemptRef& ref, const std::string& why) {
+  if (LeaveLine(ref, why)) return true;
+  MutexLock lock(mutex_);
+  auto found = places_.find(AttemptName(ref));
+  if (found == places_.end()) return false;
+  found->second.withdrawn = why;  // once it is sent nobody reads this
+  return true;
+}
+
+bool HttpRunner::LeaveLine(const AttemptRef& ref, const std::string& why) {
   std::optional<Ending> ending = slots_.Withdraw(ref, why);
   if (!ending.has_value()) return false;
   {
@@ -69,14 +78,14 @@ void HttpRunner::PostBegin(StartRequest request) {
 
 void HttpRunner::Begin(StartRequest request) {
   const AttemptRef ref = request.ref;
-  std::optional<KillWhy> kill;
+  std::string stopped;
   {
     MutexLock lock(mutex_);
     auto place = places_.find(AttemptName(ref));
     if (place == places_.end()) return;  // ended already
-    kill = place->second.kill;
+    stopped = place->second.kill.has_value() ? KillWhyText(*place->second.kill) : place->second.withdrawn;
   }
-  if (kill.has_value()) return End(ref, NotStartedEnding(StrCat(KillWhyText(*kill), " before it was sent")));
+  if (!stopped.empty()) return End(ref, NotStartedEnding(StrCat(stopped, " before it was sent")));
   if (!guard_fault_.empty()) return End(ref, ConfigurationEnding("http_allow", guard_fault_));
   request.BeginsAt(options_.clock.Wall());
   Result<HttpClientCall> call = BuildCall(request, options_.exec.store_id);

@@ -36,7 +36,7 @@ class HttpRunner {
   HttpRunner(Options options, Pool& pool);
   void Start(StartRequest request);
   void Kill(const AttemptRef& ref, KillWhy why);
-  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not in line
+  bool Withdraw(const AttemptRef& ref, const std::string& why);  // false where it is not here
   std::string WaitsFor(const AttemptRef& ref) { return slots_.WaitsFor(ref); }
   // Calls under way are let go, unreported. After the pool's stop.
   void Stop() { client_.reset(); }
@@ -45,8 +45,10 @@ class HttpRunner {
   struct Place {
     std::optional<uint64_t> call;  // the client's id
     std::optional<KillWhy> kill;
+    std::string withdrawn;  // why, where that was asked for while it had a slot and was not sent
   };
 
+  bool LeaveLine(const AttemptRef& ref, const std::string& why);
   void PostBegin(StartRequest request);
   void Begin(StartRequest request);
   void Send(std::shared_ptr<const StartRequest> request, HttpClientCall call);

@@ -230,9 +230,15 @@ void Daemon::StepOnce(std::vector<Input> inputs) {
   std::vector<Effect> effects;
   for (Input& input : inputs) {
     if (auto* resync = std::get_if<Resync>(&input)) {
-      // What came before it is known before it: replies above all, which mean nothing afterwards. What that
-      // asks of the store belongs to the epoch that is over, and is dropped there.
-      if (!events.empty()) engine_->Step(clock_.Wall(), std::exchange(events, {}), effects);
+      // The store's replies from before it mean nothing afterwards. What they make the engine ask of the
+      // store belongs to the epoch that is over, and is dropped there; so whatever else there is waits.
+      const auto of_store = [](const Event& event) {
+        return std::holds_alternative<StoreReplied>(event) || std::holds_alternative<StoreTrouble>(event);
+      };
+      const auto others = std::stable_partition(events.begin(), events.end(), of_store);
+      std::vector<Event> replies(std::make_move_iterator(events.begin()), std::make_move_iterator(others));
+      events.erase(events.begin(), others);
+      if (!replies.empty()) engine_->Step(clock_.Wall(), std::move(replies), effects);
       Apply(std::exchange(effects, {}));
       epoch_ = resync->epoch;
       const std::shared_ptr<const RuleSet> set = engine_->rules();
